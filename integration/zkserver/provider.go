@@ -1,0 +1,123 @@
+package zkserver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+)
+
+// Provider is a way to come by servers.
+type Provider string
+
+const (
+	// External uses the servers that ZK_SERVERS names. They cannot be killed,
+	// frozen, restarted or wiped.
+	External Provider = "external"
+	// Docker runs each server in a container.
+	Docker Provider = "docker"
+	// Local runs each server as a Java process.
+	Local Provider = "local"
+)
+
+// errUnavailable is wrapped by errors that say why a provider cannot be used
+// on this machine, as opposed to a server that failed.
+var errUnavailable = errors.New("not available here")
+
+// spec is what a provider needs to start one server.
+type spec struct {
+	name   string
+	dir    string // holds everything the server reads and writes
+	config string // path of zoo.cfg
+	log    string // path of the file that its output is appended to
+	jvm    []string
+}
+
+// launcher starts servers of one version.
+type launcher interface {
+	String() string // for people: what runs, and from where
+	launch(context.Context, spec) (process, error)
+}
+
+// process is a server that was launched. It runs until kill.
+type process interface {
+	running() bool
+	kill() error // returns when the process is gone; repeatable
+	freeze() error
+	thaw() error
+}
+
+// launchers are made once for each provider and version: finding out what this
+// machine has, and preparing it, takes seconds.
+var launchers struct {
+	sync.Mutex
+	made map[string]func() (launcher, error)
+}
+
+func newLauncher(p Provider, version string) (launcher, error) {
+	launchers.Lock()
+	if launchers.made == nil {
+		launchers.made = make(map[string]func() (launcher, error))
+	}
+	key := string(p) + " " + version
+	maker, ok := launchers.made[key]
+	if !ok {
+		maker = sync.OnceValues(func() (launcher, error) { return chooseLauncher(p, version) })
+		launchers.made[key] = maker
+	}
+	launchers.Unlock()
+	return maker()
+}
+
+// chooseLauncher honours the test's choice, then ZK_PROVIDER, then takes Docker
+// where an engine answers, else local processes.
+func chooseLauncher(p Provider, version string) (launcher, error) {
+	switch p = cmp.Or(p, Provider(os.Getenv("ZK_PROVIDER"))); p {
+	case Docker:
+		return newDocker(version)
+	case Local:
+		return newLocal(version)
+	case "":
+		r, errDocker := newDocker(version)
+		if !errors.Is(errDocker, errUnavailable) {
+			return r, errDocker
+		}
+		l, errLocal := newLocal(version)
+		if errLocal != nil {
+			return nil, errors.Join(errDocker, errLocal)
+		}
+		return l, nil
+	default:
+		return nil, fmt.Errorf("zkserver: provider %q: must be docker or local", p)
+	}
+}
+
+// external returns what ZK_SERVERS names, unless another provider is forced.
+func external(p Provider) (connect string, ok bool) {
+	connect = os.Getenv("ZK_SERVERS")
+	p = cmp.Or(p, Provider(os.Getenv("ZK_PROVIDER")), External)
+	return connect, connect != "" && p == External
+}
+
+// script runs one of the repository's scripts and returns the last line that it
+// printed. Tests run in their package's folder, below the one that holds
+// scripts/.
+func script(ctx context.Context, name string, args ...string) (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		path := filepath.Join(dir, "scripts", name)
+		if _, err := os.Stat(path); err == nil {
+			return lastLine(exec.CommandContext(ctx, path, args...))
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("scripts/%s not found above the working folder", name)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package zkserver_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/integration/zkserver"
+)
+
+func TestServerServesTheVersionAskedFor(t *testing.T) {
+	for _, version := range []string{"3.8", "3.9"} {
+		t.Run(version, func(t *testing.T) {
+			e := start(t, zkserver.Config{Version: version, Provider: zkserver.Local})
+			create(t, dial(t, 4*time.Second, e.Addrs()...), "/node")
+			answer, err := e.Servers[0].Word(within(t), "srvr")
+			require.NoError(t, err)
+			require.Contains(t, answer, "Zookeeper version: "+version+".")
+			mode, err := e.Servers[0].Mode(within(t))
+			require.NoError(t, err)
+			require.Equal(t, zkserver.Standalone, mode)
+		})
+	}
+}
+
+func TestKilledServerKeepsItsDataAndWipedOneDoesNot(t *testing.T) {
+	for _, storage := range []zkserver.Storage{zkserver.Memory, zkserver.Disk} {
+		e := start(t, zkserver.Config{Provider: zkserver.Local, Storage: storage})
+		s := e.Servers[0]
+		create(t, dial(t, 4*time.Second, s.Addr()), "/kept")
+
+		require.NoError(t, s.Kill())
+		require.False(t, s.Running())
+		require.NoError(t, s.Kill(), "killing twice is no error")
+		require.NoError(t, s.Restart(within(t)))
+		exists, _, err := dial(t, 4*time.Second, s.Addr()).Exists("/kept")
+		require.NoError(t, err)
+		require.True(t, exists)
+
+		require.NoError(t, e.Wipe(within(t)))
+		exists, _, err = dial(t, 4*time.Second, s.Addr()).Exists("/kept")
+		require.NoError(t, err)
+		require.False(t, exists)
+	}
+}
+
+func TestFrozenServerAnswersNobodyUntilThawed(t *testing.T) {
+	e := start(t, zkserver.Config{Provider: zkserver.Local})
+	s := e.Servers[0]
+	conn := dial(t, 20*time.Second, s.Addr())
+	require.NoError(t, s.Freeze())
+	require.True(t, s.Running())
+
+	answered := make(chan error, 1)
+	go func() {
+		_, err := conn.Create("/late", nil, 0, zk.WorldACL(zk.PermAll))
+		answered <- err
+	}()
+	_, err := s.Mode(within(t))
+	require.Error(t, err, "a four-letter word is not answered")
+	require.Empty(t, answered)
+
+	require.NoError(t, s.Thaw())
+	require.NoError(t, <-answered)
+
+	require.NoError(t, s.Freeze())
+	require.NoError(t, s.Kill(), "a frozen server can be killed")
+}
+
+func TestRestartTakesOtherSettings(t *testing.T) {
+	e := start(t, zkserver.Config{Provider: zkserver.Local})
+	s := e.Servers[0]
+	create(t, dial(t, 4*time.Second, s.Addr()), "/kept")
+	s.Configure(func(c *zkserver.Config) {
+		c.Tick = 300 * time.Millisecond
+		c.Settings["minSessionTimeout"] = "1700"
+		c.JVM = append(c.JVM, "-Djute.maxbuffer=2000")
+	})
+	require.NoError(t, s.Restart(within(t)))
+
+	answer, err := s.Word(within(t), "conf")
+	require.NoError(t, err)
+	require.Contains(t, answer, "tickTime=300\n")
+	require.Contains(t, answer, "minSessionTimeout=1700\n")
+	conn := dial(t, 4*time.Second, s.Addr())
+	exists, _, err := conn.Exists("/kept")
+	require.NoError(t, err)
+	require.True(t, exists)
+	_, err = conn.Set("/kept", []byte(strings.Repeat("x", 3000)), -1)
+	require.Error(t, err, "jute.maxbuffer is the JVM's")
+}
+
+func TestServerThatCannotStartSaysWhy(t *testing.T) {
+	e := start(t, zkserver.Config{Provider: zkserver.Local})
+	s := e.Servers[0]
+	s.Configure(func(c *zkserver.Config) { c.Settings["syncLimit"] = "not a number" })
+	err := s.Restart(within(t))
+	require.ErrorContains(t, err, "server 1 does not run")
+	require.ErrorContains(t, err, "not a number")
+}
+
+func TestMetricsAreNumbersByName(t *testing.T) {
+	e := zkserver.Shared(t)
+	m, err := e.Servers[0].Metrics(within(t))
+	require.NoError(t, err)
+	require.Positive(t, m["zk_packets_received"])
+	require.Contains(t, m, "zk_ephemerals_count")
+}
+
+func TestSharedServerIsStartedOnce(t *testing.T) {
+	require.Same(t, zkserver.Shared(t), zkserver.Shared(t))
+}
