@@ -16,7 +16,7 @@ type ending int
 
 const (
 	goesOn ending = iota
-	closed        // FIN: the other side is told by CloseWrite
+	ended         // FIN: the other side is told by CloseWrite
 	broken        // RST: the other side is reset
 )
 
@@ -34,12 +34,27 @@ const (
 
 // conn is one accepted connection and its counterpart to the target.
 type conn struct {
-	proxy          *Proxy
-	client, server *net.TCPConn
-	tracker        *tracker // nil where the proxy does not follow the protocol
+	proxy   *Proxy
+	client  *net.TCPConn
+	tracker *tracker      // nil where the proxy does not follow the protocol
+	done    chan struct{} // closed by abort and when both directions have ended
 
-	once sync.Once
-	done chan struct{} // closed by abort and when both directions have ended
+	mu     sync.Mutex   // guards what follows
+	server *net.TCPConn // nil until reached; not changed afterwards
+	closed bool
+}
+
+// reached gives the connection its counterpart; false if it has been aborted.
+func (c *conn) reached(server *net.TCPConn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		_ = server.SetLinger(0)
+		_ = server.Close()
+		return false
+	}
+	c.server = server
+	return true
 }
 
 // serve runs the connection until both directions have ended.
@@ -134,7 +149,7 @@ func endingOf(err error) ending {
 	case err == nil:
 		return goesOn
 	case errors.Is(err, io.EOF):
-		return closed
+		return ended
 	default:
 		return broken
 	}
@@ -188,7 +203,7 @@ func (c *conn) deliverOne(next chunk, d direction, lost *bool) bool {
 		}
 	}
 	switch next.end {
-	case closed:
+	case ended:
 		_ = d.to.CloseWrite()
 		return false
 	case broken:
@@ -233,13 +248,20 @@ func (c *conn) awaitMode(f *Flow, modes ...mode) bool {
 func (c *conn) abort() { c.close(true) }
 
 func (c *conn) close(reset bool) {
-	c.once.Do(func() {
-		close(c.done)
-		for _, side := range []*net.TCPConn{c.client, c.server} {
-			if reset {
-				_ = side.SetLinger(0) // makes Close send RST
-			}
-			_ = side.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.closed = true
+	close(c.done)
+	for _, side := range []*net.TCPConn{c.client, c.server} {
+		if side == nil {
+			continue
 		}
-	})
+		if reset {
+			_ = side.SetLinger(0) // makes Close send RST
+		}
+		_ = side.Close()
+	}
 }

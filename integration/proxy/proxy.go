@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -10,9 +9,13 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/internal/ports"
 )
 
-// dialTimeout bounds the connect to the target: loopback answers at once or
-// not at all.
-const dialTimeout = 2 * time.Second
+const (
+	// dialTimeout bounds the connect to the target: loopback answers at once
+	// or not at all.
+	dialTimeout = 2 * time.Second
+	// dialPause is between the tries of a patient proxy.
+	dialPause = 5 * time.Millisecond
+)
 
 // Option changes what a proxy does beyond forwarding.
 type Option interface{ apply(*Proxy) }
@@ -32,6 +35,13 @@ func RewriteFirst(f func([]byte) []byte) Option {
 	return optionFunc(func(p *Proxy) { p.rewrite = f })
 }
 
+// Patient makes the proxy hold a new connection for up to d until the target
+// listens, where it would reset the connection at once. A listener that is
+// refused tries again; one that was accepted and reset may not.
+func Patient(d time.Duration) Option {
+	return optionFunc(func(p *Proxy) { p.patience = d })
+}
+
 // Proxy forwards connections to one target. All methods may be called from any
 // goroutine.
 type Proxy struct {
@@ -39,15 +49,20 @@ type Proxy struct {
 	port     *ports.Port
 	tracking *tracking
 	rewrite  func([]byte) []byte
+	patience time.Duration
 
 	toServer, toClient Flow
 
 	wg sync.WaitGroup // accept loops and connections
 
-	mu     sync.Mutex // guards what follows
-	lis    net.Listener
-	conns  map[*conn]struct{}
-	closed bool
+	done chan struct{} // closed by Close
+
+	mu      sync.Mutex   // guards what follows
+	lis     net.Listener // nil while new connections are refused
+	conns   map[*conn]struct{}
+	refused bool // by Refuse
+	down    bool // by TargetDown
+	closed  bool
 }
 
 // Listen starts a proxy to target on a loopback port of its own, which it
@@ -57,7 +72,7 @@ func Listen(target string, opts ...Option) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
-	p := &Proxy{target: target, port: port, conns: make(map[*conn]struct{})}
+	p := &Proxy{target: target, port: port, done: make(chan struct{}), conns: make(map[*conn]struct{})}
 	for _, o := range opts {
 		o.apply(p)
 	}
@@ -107,41 +122,46 @@ func (p *Proxy) Conns() int {
 }
 
 // Refuse refuses new connections until Accept; running ones go on.
-func (p *Proxy) Refuse() {
+func (p *Proxy) Refuse() { _ = p.listen(func() { p.refused = true }) }
+
+// Accept ends Refuse.
+func (p *Proxy) Accept() error { return p.listen(func() { p.refused = false }) }
+
+// TargetDown tells the proxy whether its target is known not to listen. As long
+// as that is so new connections are refused, as the target would refuse them.
+func (p *Proxy) TargetDown(down bool) error { return p.listen(func() { p.down = down }) }
+
+// listen changes why new connections are refused and follows it with the
+// listener.
+func (p *Proxy) listen(change func()) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.lis != nil {
+	change()
+	want := !p.refused && !p.down && !p.closed
+	switch {
+	case want && p.lis == nil:
+		lis, err := net.Listen("tcp", p.port.Addr())
+		if err != nil {
+			return fmt.Errorf("proxy: %w", err)
+		}
+		p.lis = lis
+		p.wg.Go(func() { p.accept(lis) })
+	case !want && p.lis != nil:
 		_ = p.lis.Close()
 		p.lis = nil
 	}
-}
-
-// Accept ends Refuse.
-func (p *Proxy) Accept() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return errors.New("proxy: accept: closed")
-	}
-	if p.lis != nil {
-		return nil
-	}
-	lis, err := net.Listen("tcp", p.port.Addr())
-	if err != nil {
-		return fmt.Errorf("proxy: %w", err)
-	}
-	p.lis = lis
-	p.wg.Go(func() { p.accept(lis) })
 	return nil
 }
 
 // Close resets all connections, stops listening and returns when every
 // goroutine of the proxy has ended. A second call does nothing.
 func (p *Proxy) Close() {
-	p.Refuse()
-	p.mu.Lock()
-	p.closed = true
-	p.mu.Unlock()
+	_ = p.listen(func() {
+		if !p.closed {
+			close(p.done)
+		}
+		p.closed = true
+	})
 	p.Cut()
 	p.wg.Wait()
 	p.port.Release()
@@ -151,7 +171,7 @@ func (p *Proxy) accept(lis net.Listener) {
 	for {
 		client, err := lis.Accept()
 		if err != nil {
-			return // closed by Refuse
+			return // closed by listen
 		}
 		p.wg.Go(func() { p.connect(client.(*net.TCPConn)) })
 	}
@@ -159,15 +179,9 @@ func (p *Proxy) accept(lis net.Listener) {
 
 // connect reaches the target before anything is forwarded. Where nothing
 // listens there the client is reset: it has connected already and cannot be
-// refused any more.
+// refused any more. The connection counts, and can be cut, from the start.
 func (p *Proxy) connect(client *net.TCPConn) {
-	server, err := net.DialTimeout("tcp", p.target, dialTimeout)
-	if err != nil {
-		_ = client.SetLinger(0)
-		_ = client.Close()
-		return
-	}
-	c := &conn{proxy: p, client: client, server: server.(*net.TCPConn), done: make(chan struct{})}
+	c := &conn{proxy: p, client: client, done: make(chan struct{})}
 	if p.tracking != nil {
 		c.tracker = newTracker(p.tracking)
 	}
@@ -175,8 +189,30 @@ func (p *Proxy) connect(client *net.TCPConn) {
 		c.abort()
 		return
 	}
-	c.serve()
-	p.remove(c)
+	defer p.remove(c)
+	server, err := p.dial()
+	if err != nil {
+		c.abort()
+		return
+	}
+	if c.reached(server.(*net.TCPConn)) {
+		c.serve()
+	}
+}
+
+func (p *Proxy) dial() (net.Conn, error) {
+	give := time.Now().Add(p.patience)
+	for {
+		server, err := net.DialTimeout("tcp", p.target, dialTimeout)
+		if err == nil || time.Now().After(give) {
+			return server, err
+		}
+		select {
+		case <-time.After(dialPause):
+		case <-p.done:
+			return nil, err
+		}
+	}
 }
 
 // add returns false once the proxy is closed.

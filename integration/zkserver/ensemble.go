@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/integration/internal/ports"
-	"github.com/zkrecipes/zkrecipes/integration/proxy"
 )
 
 // Ensemble is one server or several that form a quorum. All methods may be
@@ -21,11 +20,11 @@ type Ensemble struct {
 
 	launcher launcher // nil where the servers are those of ZK_SERVERS
 	dir      string
-	channels map[pair]channel // complete before the first server starts
 
-	mu      sync.Mutex     // guards what follows
-	proxies []*proxy.Proxy // all of them, to be closed
-	closed  bool
+	mu       sync.Mutex // guards channels
+	channels map[pair]channel
+
+	closeOnce sync.Once
 }
 
 // Launch starts what cfg says and waits until every server serves. The caller
@@ -207,36 +206,18 @@ func (e *Ensemble) restart(ctx context.Context, end func(*Server) error) error {
 	return e.AwaitServing(ctx)
 }
 
-// own remembers a proxy to be closed.
-func (e *Ensemble) own(p *proxy.Proxy) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.proxies = append(e.proxies, p)
-}
-
 // Close kills the servers, closes the proxies and deletes the data. It returns
 // when every process and goroutine has ended; a second call does nothing.
-func (e *Ensemble) Close() error {
-	e.mu.Lock()
-	was := e.closed
-	e.closed = true
-	proxies := e.proxies
-	e.mu.Unlock()
-	if was {
-		return nil
-	}
-	var errs []error
-	for _, s := range e.Servers {
-		errs = append(errs, s.end())
-	}
-	for _, p := range proxies {
-		p.Close()
-	}
-	for _, s := range e.Servers {
-		s.releasePorts()
-	}
-	if e.dir != "" {
-		errs = append(errs, os.RemoveAll(e.dir))
-	}
-	return errors.Join(errs...)
+func (e *Ensemble) Close() (err error) {
+	e.closeOnce.Do(func() {
+		var errs []error
+		for _, s := range e.Servers {
+			errs = append(errs, s.close())
+		}
+		if e.dir != "" {
+			errs = append(errs, os.RemoveAll(e.dir))
+		}
+		err = errors.Join(errs...)
+	})
+	return err
 }

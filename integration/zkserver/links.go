@@ -9,6 +9,11 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/proxy"
 )
 
+// peerPatience is how long a follower tries to reach a leader that does not
+// listen yet (five times, 100 ms apart). One that was accepted and then reset
+// begins a new election at once, and the leader waits initLimit for it in vain.
+const peerPatience = 500 * time.Millisecond
+
 // pair is an ordered pair of servers, by id.
 type pair struct{ from, to int }
 
@@ -40,18 +45,30 @@ func (l Link) each(f func(*proxy.Flow)) {
 	}
 }
 
+// channel returns how one server dials another. It panics where from and to are
+// not two servers of an ensemble that this package started.
+func (e *Ensemble) channel(from, to *Server) channel {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c, ok := e.channels[pair{from.ID, to.ID}]
+	if !ok {
+		panic(fmt.Sprintf("zkserver: no link from %s to %s", from, to))
+	}
+	return c
+}
+
 // Link returns the direction of traffic from one server to another.
 func (e *Ensemble) Link(from, to *Server) Link {
 	var l Link
-	e.channels[pair{from.ID, to.ID}].each(func(p *proxy.Proxy) { l.flows = append(l.flows, p.ToServer()) })
-	e.channels[pair{to.ID, from.ID}].each(func(p *proxy.Proxy) { l.flows = append(l.flows, p.ToClient()) })
+	e.channel(from, to).each(func(p *proxy.Proxy) { l.flows = append(l.flows, p.ToServer()) })
+	e.channel(to, from).each(func(p *proxy.Proxy) { l.flows = append(l.flows, p.ToClient()) })
 	return l
 }
 
 // CutLinks resets the connections between two servers; they may dial again.
 func (e *Ensemble) CutLinks(a, b *Server) {
-	e.channels[pair{a.ID, b.ID}].each((*proxy.Proxy).Cut)
-	e.channels[pair{b.ID, a.ID}].each((*proxy.Proxy).Cut)
+	e.channel(a, b).each((*proxy.Proxy).Cut)
+	e.channel(b, a).each((*proxy.Proxy).Cut)
 }
 
 // Isolate swallows everything between s and the other servers, as a partition
@@ -68,15 +85,12 @@ func (e *Ensemble) Isolate(s *Server) {
 // Heal makes every link between servers and every client proxy pass, and new
 // connections welcome.
 func (e *Ensemble) Heal() error {
-	for _, c := range e.channels {
-		c.each((*proxy.Proxy).Pass)
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, p := range e.proxies {
-		p.Pass()
-		if err := p.Accept(); err != nil {
-			return err
+	for _, s := range e.Servers {
+		for _, p := range s.proxies() {
+			p.Pass()
+			if err := p.Accept(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -84,18 +98,18 @@ func (e *Ensemble) Heal() error {
 
 // listenChannel makes the proxies through which server from dials server to.
 func (e *Ensemble) listenChannel(from, to *Server) error {
-	quorum, err := proxy.Listen(to.quorum.Addr())
+	quorum, err := to.listen(to.quorum.Addr(), proxy.Patient(peerPatience))
 	if err != nil {
 		return err
 	}
-	e.own(quorum)
-	election, err := proxy.Listen(to.election.Addr(), proxy.RewriteFirst(func(hello []byte) []byte {
-		return announce(hello, e.channels[pair{to.ID, from.ID}].election.Addr())
+	election, err := to.listen(to.election.Addr(), proxy.Patient(peerPatience), proxy.RewriteFirst(func(hello []byte) []byte {
+		return announce(hello, e.channel(to, from).election.Addr())
 	}))
 	if err != nil {
 		return err
 	}
-	e.own(election)
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.channels[pair{from.ID, to.ID}] = channel{quorum, election}
 	return nil
 }
@@ -116,7 +130,7 @@ func (e *Ensemble) peers(s *Server) []peer {
 	for _, other := range e.Servers {
 		quorum, election := other.quorum.Addr(), other.election.Addr()
 		if other != s {
-			c := e.channels[pair{s.ID, other.ID}]
+			c := e.channel(s, other)
 			quorum, election = c.quorum.Addr(), c.election.Addr()
 		}
 		_, electionPort, _ := bytes.Cut([]byte(election), []byte(":"))

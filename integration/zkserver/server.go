@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,9 +36,10 @@ type Server struct {
 	client, quorum, election *ports.Port
 	dir                      string
 
-	mu   sync.Mutex // guards what follows
-	cfg  Config
-	proc process // the newest one launched; nil before the first
+	mu     sync.Mutex // guards what follows
+	cfg    Config
+	proc   process // the newest one launched; nil before the first
+	before []*proxy.Proxy
 }
 
 func (s *Server) String() string { return fmt.Sprintf("server %d", s.ID) }
@@ -56,12 +58,36 @@ func (s *Server) Proxy() *proxy.Proxy { return s.proxy }
 // NewProxy puts a further proxy before the client port, for one client's
 // connections alone. It is closed with the ensemble.
 func (s *Server) NewProxy() (*proxy.Proxy, error) {
-	p, err := proxy.Listen(s.direct, proxy.ZooKeeper())
+	return s.listen(s.direct, proxy.ZooKeeper())
+}
+
+// listen puts a proxy before one of the server's ports, closed with it.
+func (s *Server) listen(target string, opts ...proxy.Option) (*proxy.Proxy, error) {
+	p, err := proxy.Listen(target, opts...)
 	if err != nil {
 		return nil, err
 	}
-	s.ens.own(p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before = append(s.before, p)
 	return p, nil
+}
+
+// proxies returns all proxies before the server's ports: for its clients and
+// for its peers.
+func (s *Server) proxies() []*proxy.Proxy {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.before)
+}
+
+// targetDown tells the proxies whether the server listens. s.mu is held.
+func (s *Server) targetDown(down bool) error {
+	var errs []error
+	for _, p := range s.before {
+		errs = append(errs, p.TargetDown(down))
+	}
+	return errors.Join(errs...)
 }
 
 // DataDir is the server's dataDir; its version-2 folder holds snapshots and
@@ -105,13 +131,15 @@ func (s *Server) Launch(ctx context.Context) error {
 		return err
 	}
 	s.proc = proc
-	return nil
+	return s.targetDown(false)
 }
 
 // Kill ends the server by SIGKILL, also a frozen one, and returns when it is
 // gone. Its data stays.
 func (s *Server) Kill() error {
-	return s.control(process.kill)
+	return s.control(func(p process) error {
+		return errors.Join(p.kill(), s.targetDown(true))
+	})
 }
 
 // Freeze stops the server as SIGSTOP does: its connections stay open and
@@ -220,20 +248,22 @@ func (s *Server) write() error {
 	)
 }
 
-// end kills the server if it was ever started.
-func (s *Server) end() error {
+// close ends whatever there is of the server.
+func (s *Server) close() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.proc == nil {
-		return nil
+	proc, proxies := s.proc, s.before
+	s.mu.Unlock()
+	var err error
+	if proc != nil {
+		err = proc.kill()
 	}
-	return s.proc.kill()
-}
-
-func (s *Server) releasePorts() {
-	for _, p := range []*ports.Port{s.client, s.quorum, s.election} {
-		if p != nil {
-			p.Release()
+	for _, p := range proxies {
+		p.Close()
+	}
+	for _, port := range []*ports.Port{s.client, s.quorum, s.election} {
+		if port != nil {
+			port.Release()
 		}
 	}
+	return err
 }
