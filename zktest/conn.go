@@ -1,0 +1,200 @@
+package zktest
+
+import (
+	"bufio"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/jute"
+)
+
+// A conn is the connection of a client to one server. A goroutine reads its
+// requests and one writes its replies; both end with it, and the Server waits
+// for them.
+type conn struct {
+	srv    *Server
+	member *Member
+	nc     net.Conn
+	in     *bufio.Reader
+	gate   gate
+	over   atomic.Bool   // the connection is closed or about to be
+	dead   chan struct{} // closed when over is set
+	cable  atomic.Pointer[Cable]
+
+	// Guarded by srv.mu.
+	session int64
+	timeout time.Duration
+	ids     []identity
+	pending []*request // in the order they came, until they are answered
+	since   time.Time
+	last    struct { // for the four-letter words
+		op       jute.Op
+		xid      int32
+		zxid     int64
+		received int
+	}
+
+	out struct {
+		mu      sync.Mutex
+		changed sync.Cond
+		buf     []byte
+		end     bool // close once buf is written
+		started bool // the session is there: requests may be read
+		sent    int
+	}
+}
+
+// outLimit is how much a client may leave unread before the server stops
+// reading from it.
+const outLimit = 1 << 20
+
+func newConn(m *Member, nc net.Conn) *conn {
+	c := &conn{srv: m.srv, member: m, nc: nc, in: bufio.NewReaderSize(nc, 1024), since: time.Now(), dead: make(chan struct{})}
+	c.out.changed.L = &c.out.mu
+	host, _, _ := net.SplitHostPort(nc.RemoteAddr().String())
+	c.ids = []identity{{"ip", host}}
+	c.out.changed.L = &c.out.mu
+	return c
+}
+
+// read is the goroutine that reads.
+func (c *conn) read() {
+	defer c.srv.running.Done()
+	defer c.close()
+	if !c.open() {
+		return
+	}
+	for c.ready() {
+		frame, err := jute.ReadFrame(c.in, c.srv.cfg.maxBuffer)
+		if err != nil {
+			return
+		}
+		if !c.pass(ToServer) {
+			continue // lost on its way, or over
+		}
+		if !c.request(frame) {
+			return
+		}
+	}
+}
+
+// ready waits until the session is there and the client has read enough. Once
+// the last reply is queued there is nothing more to read.
+func (c *conn) ready() bool {
+	c.out.mu.Lock()
+	defer c.out.mu.Unlock()
+	for !c.over.Load() && (!c.out.started || c.out.end || len(c.out.buf) > outLimit) {
+		c.out.changed.Wait()
+	}
+	return !c.over.Load()
+}
+
+// pass goes through the gates between client and server.
+func (c *conn) pass(dir Direction) bool {
+	if cable := c.cable.Load(); cable != nil {
+		return c.srv.gates.pass(dir, &c.over, &c.gate, &c.member.gate, &cable.gate)
+	}
+	return c.srv.gates.pass(dir, &c.over, &c.gate, &c.member.gate)
+}
+
+// write is the goroutine that writes.
+func (c *conn) write() {
+	defer c.srv.running.Done()
+	defer c.close()
+	var spare []byte
+	for {
+		buf, last := c.next(spare)
+		if len(buf) > 0 && c.pass(ToClient) {
+			if _, err := c.nc.Write(buf); err != nil {
+				return
+			}
+		}
+		if last {
+			return
+		}
+		if spare = buf; cap(spare) > 64<<10 {
+			spare = nil
+		}
+	}
+}
+
+// next waits for bytes to write. It leaves spare behind for those that follow.
+func (c *conn) next(spare []byte) (buf []byte, last bool) {
+	c.out.mu.Lock()
+	defer c.out.mu.Unlock()
+	for len(c.out.buf) == 0 && !c.out.end && !c.over.Load() {
+		c.out.changed.Wait()
+	}
+	buf, c.out.buf = c.out.buf, spare[:0]
+	c.out.changed.Broadcast()
+	return buf, c.out.end || c.over.Load()
+}
+
+// send queues a frame made of the records.
+func (c *conn) send(records ...jute.Record) {
+	c.out.mu.Lock()
+	defer c.out.mu.Unlock()
+	if !c.out.end {
+		c.out.buf = jute.AppendFrame(c.out.buf, records...)
+		c.out.sent++
+		c.out.changed.Broadcast()
+	}
+}
+
+// start lets the reader go on to the first request.
+func (c *conn) start() {
+	c.out.mu.Lock()
+	defer c.out.mu.Unlock()
+	c.out.started = true
+	c.out.changed.Broadcast()
+}
+
+// finish closes the connection once all that is queued is written.
+func (c *conn) finish() {
+	c.out.mu.Lock()
+	defer c.out.mu.Unlock()
+	c.out.end = true
+	c.out.changed.Broadcast()
+}
+
+// abort closes the connection at once. It may be called from anywhere, with or
+// without srv.mu.
+func (c *conn) abort() {
+	if c.over.Swap(true) {
+		return
+	}
+	close(c.dead)
+	c.nc.Close()
+	c.out.mu.Lock()
+	c.out.changed.Broadcast()
+	c.out.mu.Unlock()
+	c.srv.gates.wake()
+}
+
+// close is the end of either goroutine: the connection and its watches go,
+// the session stays.
+func (c *conn) close() {
+	c.abort()
+	c.srv.mu.Lock()
+	defer c.srv.mu.Unlock()
+	c.member.forget(c)
+}
+
+// event queues a watch event, unless a hook keeps or delays it. The caller
+// holds srv.mu.
+func (c *conn) event(typ jute.EventType, path string) {
+	h := c.srv.hooks.event(typ, path, c.session)
+	c.srv.log.add(entry{kind: "event", session: c.session, path: path, text: typ.String() + h.note()})
+	if h == nil {
+		c.sendEvent(typ, path)
+	} else if !h.suppress {
+		c.srv.clock.after(h.delay, func() { c.sendEvent(typ, path) })
+	}
+}
+
+func (c *conn) sendEvent(typ jute.EventType, path string) {
+	c.send(&jute.ReplyHeader{Xid: jute.XidNotification, Zxid: -1},
+		&jute.WatcherEvent{Type: typ, State: jute.StateSyncConnected, Path: path})
+}

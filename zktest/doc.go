@@ -1,0 +1,61 @@
+// Package zktest is a ZooKeeper server that runs inside a test.
+//
+// It speaks the real protocol, so that any client works on it, and follows a
+// real server of version 3.8 in what clients can see: results, Stats, error
+// codes, the order of events and replies, the numbering of transactions, the
+// expiry of sessions. It needs no JVM, starts in no time, can be put through
+// every kind of failure at a chosen moment, and runs on virtual time.
+//
+//	func TestMyService(t *testing.T) {
+//		srv := zktest.Start(t)
+//		conn, _, err := zk.Connect(srv.Addrs(), 10*time.Second)
+//		...
+//	}
+//
+// # What it is not
+//
+// It is for tests and demonstrations. It keeps everything in memory and
+// nothing on disk, has no TLS, SASL, quotas or reconfiguration, and anybody who
+// reaches its port can use it. Its servers agree by sharing a lock: it shows
+// how clients fare when an ensemble fails, not whether an ensemble can.
+//
+// # Virtual time
+//
+// With WithInMemory the server runs in a testing/synctest bubble together with
+// the clients: the expiry of a session of 30 s takes a millisecond, to the
+// nanosecond when it should. Clients reach it through Server.Dial, which is a
+// dialer as go-zookeeper takes it:
+//
+//	synctest.Test(t, func(t *testing.T) {
+//		srv := zktest.Start(t, zktest.WithInMemory())
+//		conn, _, err := zk.Connect(srv.Addrs(), 30*time.Second, zk.WithDialer(srv.Dial))
+//		...
+//		time.Sleep(time.Minute) // of virtual time
+//	})
+//
+// # Faults
+//
+// A Hook waits for a certain request and loses it, or its reply, delays it,
+// answers with an error, or calls a function:
+//
+//	srv.On(zktest.Match{Op: zktest.OpCreate, Path: "/locks/*"}).DropReply()
+//
+// An EventHook does the like to a watch event. A Cable joins one client to the
+// servers and can be cut, stalled or made to lose what it carries, in either
+// direction. Server.ExpireSession, Cut, Freeze, Down, Restart, Wipe, Refuse and
+// Isolate are the catastrophes; Create, Delete and SetCreateCounter what an
+// operator may do.
+//
+// With WithFollowers there are several servers. A Member can lag, be cut off
+// from its leader while it goes on to serve reads, or be deposed without
+// noticing. The leader's clock of a session moves as in a real ensemble: only
+// by the follower's answers to its pings, each half tick, and never by a
+// request that the follower forwards.
+//
+// # When a test fails
+//
+// Start logs what the server has seen of late: requests, replies, events,
+// faults. Dump, Tree, Sessions, Requests and Watches show what is. A hook that
+// was never hit fails the test, for then it did not test what it says; so does
+// a session that ends with more ephemerals than a real ensemble survives.
+package zktest

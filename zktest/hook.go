@@ -1,0 +1,353 @@
+package zktest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/jute"
+)
+
+// A Match says which requests a hook is for. Zero fields match everything.
+type Match struct {
+	// Op is the operation. OpCreateSession stands for the handshake, with
+	// which a connection asks for a new session or for its old one.
+	Op Op
+	// Path is a pattern as of path.Match for the path that the client sent,
+	// before any sequence number. A multi matches if one of its paths does.
+	Path string
+	// Session is the id of the session that asks; in a handshake, that which
+	// is to be resumed.
+	Session int64
+	// Skip is the number of matching requests to let pass first.
+	Skip int
+	_    struct{}
+}
+
+// A Request is what a hook sees of a request.
+type Request struct {
+	Op      Op
+	Path    string // the first, in a multi
+	Session int64
+	Addr    string // of the server that was asked
+}
+
+// A Hook waits for a request and does something to it. Server.On makes one;
+// the method that says what to do makes it active.
+//
+// Active hooks are tried in the order in which they became so. A request is
+// taken by the first that matches and is not used up; each is good for one
+// request unless Times says otherwise. A hook that has taken fewer when the
+// server closes fails the test, unless it is Optional.
+type Hook struct {
+	hooks    *hooks
+	match    Match
+	times    int // -1 for any number
+	optional bool
+	action   action
+
+	// Guarded by the lock of the Server.
+	active  bool
+	skipped int
+	hits    int
+	hit     chan struct{} // closed when used up, or at the first hit of many
+
+	release  chan struct{}
+	released bool
+}
+
+// An action is what a hook does; its zero value only looks.
+type action struct {
+	name       string
+	delay      time.Duration
+	call       func(Request)
+	hold       bool
+	drop       bool
+	err        jute.Code
+	dropReply  bool
+	swallow    bool
+	lateReply  time.Duration
+	newSession bool
+}
+
+// On prepares a hook for the requests that match. Nothing happens until one of
+// its methods says what it does.
+func (s *Server) On(m Match) *Hook {
+	pathMatches(m.Path, "/") // a malformed pattern fails here, not at a request
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := &Hook{hooks: &s.hooks, match: m, times: 1, hit: make(chan struct{}), release: make(chan struct{})}
+	s.hooks.requests = append(s.hooks.requests, h)
+	return h
+}
+
+// Times makes the hook good for n requests. The default is one.
+func (h *Hook) Times(n int) *Hook { h.times = n; return h }
+
+// Always makes the hook good for any number of requests, none included.
+func (h *Hook) Always() *Hook { h.times, h.optional = -1, true; return h }
+
+// Optional lets the test pass though the hook was never hit.
+func (h *Hook) Optional() *Hook { h.optional = true; return h }
+
+// Observe only counts.
+func (h *Hook) Observe() *Hook { return h.activate(action{name: "observe"}) }
+
+// Delay keeps the request for d before the server sees it, as a slow network
+// would. What the same connection sends after it waits behind it. A request
+// whose connection ends meanwhile is lost.
+func (h *Hook) Delay(d time.Duration) *Hook { return h.activate(action{name: "delay", delay: d}) }
+
+// Hold keeps the request until Release, like a Delay without end.
+func (h *Hook) Hold() *Hook { return h.activate(action{name: "hold", hold: true}) }
+
+// Call calls fn before the server sees the request. The request, and what the
+// same connection sends after it, waits until fn returns. The server goes on
+// meanwhile: fn may use it, and other clients too.
+func (h *Hook) Call(fn func(Request)) *Hook { return h.activate(action{name: "call", call: fn}) }
+
+// DropBeforeCommit loses the request and cuts the connection: the client
+// cannot know that nothing happened.
+func (h *Hook) DropBeforeCommit() *Hook {
+	return h.activate(action{name: "drop before commit", drop: true})
+}
+
+// DropReply lets the request happen and cuts the connection in place of the
+// reply: the client cannot know that it did.
+func (h *Hook) DropReply() *Hook { return h.activate(action{name: "drop reply", dropReply: true}) }
+
+// DelayReply lets the request happen and keeps the reply, and those after it,
+// for d.
+func (h *Hook) DelayReply(d time.Duration) *Hook {
+	return h.activate(action{name: "delay reply", lateReply: d})
+}
+
+// WithholdReply lets the request happen and never answers it, though the
+// connection goes on.
+func (h *Hook) WithholdReply() *Hook {
+	return h.activate(action{name: "withhold reply", swallow: true})
+}
+
+// Error answers with an error; nothing happens. A handshake is answered with
+// "session expired", whatever the code.
+func (h *Hook) Error(code Code) *Hook {
+	return h.activate(action{name: "error: " + code.String(), err: code})
+}
+
+// NewSession answers a handshake that asks for an old session with a new one,
+// and without a word that the old one is not there. The old one is left alone.
+func (h *Hook) NewSession() *Hook {
+	h.match.Op = OpCreateSession
+	return h.activate(action{name: "new session", newSession: true})
+}
+
+func (h *Hook) activate(a action) *Hook {
+	h.hooks.srv.mu.Lock()
+	defer h.hooks.srv.mu.Unlock()
+	if h.active {
+		panic("zktest: a hook does one thing only")
+	}
+	h.action, h.active = a, true
+	return h
+}
+
+// Hits returns how many requests the hook has taken.
+func (h *Hook) Hits() int {
+	h.hooks.srv.mu.Lock()
+	defer h.hooks.srv.mu.Unlock()
+	return h.hits
+}
+
+// Hit is closed when the hook has taken its first request.
+func (h *Hook) Hit() <-chan struct{} { return h.hit }
+
+// Release lets a request go that Hold keeps, or will keep.
+func (h *Hook) Release() {
+	h.hooks.srv.mu.Lock()
+	defer h.hooks.srv.mu.Unlock()
+	if !h.released {
+		h.released = true
+		close(h.release)
+	}
+}
+
+// hooks are all hooks of a server, guarded by its lock.
+type hooks struct {
+	srv      *Server
+	requests []*Hook
+	events   []*EventHook
+}
+
+// take finds the hook for a request and counts the hit.
+func (hs *hooks) take(r *request, session int64) *Hook {
+	if len(hs.requests) == 0 {
+		return nil
+	}
+	for _, h := range hs.requests {
+		if !h.active || h.times >= 0 && h.hits >= h.times || !h.matches(r, session) {
+			continue
+		}
+		if h.skipped < h.match.Skip {
+			h.skipped++
+			continue
+		}
+		h.hits++
+		if h.hits == 1 {
+			close(h.hit)
+		}
+		hs.srv.log.add(entry{kind: "hook", session: session, op: r.op, path: r.path(), text: h.action.name})
+		return h
+	}
+	return nil
+}
+
+func (h *Hook) matches(r *request, session int64) bool {
+	m := h.match
+	if m.Op != 0 && m.Op != r.op || m.Session != 0 && m.Session != session {
+		return false
+	}
+	if h.action.newSession && !r.resumes {
+		return false
+	}
+	if m.Path == "" {
+		return true
+	}
+	for _, p := range r.paths() {
+		if pathMatches(m.Path, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// before does what is to be done before the server sees the request. It runs
+// on the connection's reading goroutine, without the server's lock, and
+// returns false if the request is lost.
+func (h *Hook) before(r *request) bool {
+	c := r.conn
+	switch a := h.action; {
+	case a.drop:
+		c.abort()
+		return false
+	case a.delay > 0:
+		t := time.NewTimer(a.delay)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-c.dead:
+			return false
+		}
+	case a.hold:
+		select {
+		case <-h.release:
+		case <-c.dead:
+			return false
+		}
+	case a.call != nil:
+		a.call(Request{Op: r.op, Path: r.path(), Session: c.session, Addr: c.member.Addr()})
+	}
+	return !c.over.Load()
+}
+
+// The methods below may be called on a nil Hook, which does nothing.
+
+func (h *Hook) code() jute.Code {
+	if h == nil {
+		return jute.OK
+	}
+	return h.action.err
+}
+
+func (h *Hook) dropReply() bool  { return h != nil && h.action.dropReply }
+func (h *Hook) swallow() bool    { return h != nil && h.action.swallow }
+func (h *Hook) newSession() bool { return h != nil && h.action.newSession }
+
+func (h *Hook) replyDelay() time.Duration {
+	if h == nil {
+		return 0
+	}
+	return h.action.lateReply
+}
+
+// missed lists the hooks that have not been hit as often as they should.
+func (hs *hooks) missed() []error {
+	var errs []error
+	for _, h := range hs.requests {
+		switch {
+		case !h.active:
+			errs = append(errs, fmt.Errorf("zktest: hook %v says not what to do", h.match))
+		case !h.optional && h.hits < h.times:
+			errs = append(errs, fmt.Errorf("zktest: hook %v (%s) was hit %d times of %d", h.match, h.action.name, h.hits, h.times))
+		}
+	}
+	for _, h := range hs.events {
+		if h.active && !h.optional && h.hits == 0 {
+			errs = append(errs, fmt.Errorf("zktest: event hook %v was never hit", h.match))
+		}
+	}
+	return errs
+}
+
+func (m Match) String() string {
+	s := "{"
+	if m.Op != 0 {
+		s += m.Op.String()
+	} else {
+		s += "any"
+	}
+	if m.Path != "" {
+		s += " " + m.Path
+	}
+	if m.Session != 0 {
+		s += fmt.Sprintf(" session %#x", m.Session)
+	}
+	if m.Skip != 0 {
+		s += fmt.Sprintf(" after %d", m.Skip)
+	}
+	return s + "}"
+}
+
+// path returns the first path of a request, for logs and hooks.
+func (r *request) path() string {
+	if p := r.paths(); len(p) > 0 {
+		return p[0]
+	}
+	return ""
+}
+
+func (r *request) paths() []string {
+	if m, ok := r.body.(*jute.MultiRequest); ok {
+		var paths []string
+		for _, o := range m.Ops {
+			paths = append(paths, pathIn(o.Body))
+		}
+		return paths
+	}
+	if p := pathIn(r.body); p != "" {
+		return []string{p}
+	}
+	return nil
+}
+
+func pathIn(body jute.Record) string {
+	switch b := body.(type) {
+	case *jute.PathRequest:
+		return b.Path
+	case *jute.PathWatchRequest:
+		return b.Path
+	case *jute.PathVersionRequest:
+		return b.Path
+	case *jute.CreateRequest:
+		return b.Path
+	case *jute.CreateTTLRequest:
+		return b.Path
+	case *jute.SetDataRequest:
+		return b.Path
+	case *jute.SetACLRequest:
+		return b.Path
+	case *jute.AddWatchRequest:
+		return b.Path
+	case *jute.WatchesRequest:
+		return b.Path
+	}
+	return ""
+}

@@ -1,0 +1,341 @@
+package zktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/jute"
+)
+
+// A Server is a ZooKeeper ensemble of one or more servers in this process.
+// All its methods may be called at any time from any goroutine, Close included.
+type Server struct {
+	cfg     config
+	net     *memNet // nil on TCP
+	gates   *gates
+	running sync.WaitGroup // all goroutines but the clock's
+
+	// mu guards all that follows and all state of the members. It is only
+	// held for steps that do not wait for anything.
+	mu       sync.Mutex
+	clock    *clock
+	members  []*Member
+	leader   *Member
+	sessions *sessions
+	zxid     int64 // of the last transaction
+	epoch    int64
+	reaper   *job
+	pinger   *job
+	hooks    hooks
+	cables   map[string]*Cable // by the client's address
+	counts   map[countKey]int
+	log      eventLog
+	problems []error
+	started  time.Time
+	down     bool
+	closed   bool
+}
+
+// T is the part of testing.TB that Start needs.
+type T interface {
+	Helper()
+	Cleanup(func())
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Failed() bool
+}
+
+// Start starts a server that ends with the test. At its end the test fails for
+// a hook that was never hit and for what no real ensemble would have survived;
+// if it has failed, what the server has seen is logged.
+func Start(t T, opts ...Option) *Server {
+	t.Helper()
+	s, err := New(opts...)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	t.Cleanup(func() {
+		t.Helper()
+		if err := s.Close(); err != nil {
+			t.Errorf("%v", err)
+		}
+		if t.Failed() {
+			t.Logf("zktest: what the server saw:\n%s", s.Log())
+		}
+	})
+	return s
+}
+
+// New starts a server. Close ends it.
+func New(opts ...Option) (*Server, error) {
+	cfg, err := newConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, gates: newGates(), cables: map[string]*Cable{}, counts: map[countKey]int{}, started: time.Now()}
+	s.hooks.srv = s
+	s.clock = newClock(&s.mu)
+	if cfg.inMemory {
+		s.net = newMemNet()
+	}
+	s.mu.Lock()
+	s.sessions = newSessions(cfg.tick, s.clock, func(e *session) { s.expireSession(e.id) })
+	for i := range cfg.members {
+		s.members = append(s.members, newMember(s, i, newTree()))
+	}
+	s.leader = s.members[0]
+	s.newEpoch()
+	err = s.listenAll()
+	s.mu.Unlock()
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// newEpoch starts to count transactions anew, as each new leader does. A
+// server alone has no epochs.
+func (s *Server) newEpoch() {
+	if len(s.members) > 1 {
+		s.epoch++
+		s.zxid = s.epoch << 32
+	}
+}
+
+func (s *Server) listenAll() error {
+	var errs []error
+	for _, m := range s.members {
+		if m.addr == "" {
+			m.addr = s.firstAddr(m.n)
+		}
+		errs = append(errs, m.listen())
+	}
+	return errors.Join(errs...)
+}
+
+// firstAddr is where a member listens to begin with.
+func (s *Server) firstAddr(n int) string {
+	switch {
+	case s.net != nil:
+		return memServerAddr(n)
+	case n == 0:
+		return s.cfg.listen
+	}
+	host, _, _ := net.SplitHostPort(s.cfg.listen)
+	return net.JoinHostPort(host, "0")
+}
+
+func (s *Server) listen(addr string) (net.Listener, error) {
+	if s.net != nil {
+		return s.net.listen(addr)
+	}
+	return net.Listen("tcp", addr)
+}
+
+// Close ends the server and waits for all it has started. It returns what went
+// wrong: hooks that were never hit, and what no real ensemble would have
+// survived. Further calls return the same.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	if !s.closed {
+		s.closed = true
+		for _, m := range s.members {
+			m.refuse()
+			m.hangUpAll()
+		}
+	}
+	s.mu.Unlock()
+	s.clock.stop()
+	s.running.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(append(s.hooks.missed(), s.problems...)...)
+}
+
+// fault notes something that fails the test.
+func (s *Server) fault(format string, args ...any) {
+	err := fmt.Errorf("zktest: "+format, args...)
+	s.problems = append(s.problems, err)
+	s.log.add(entry{kind: "FAULT", text: err.Error()})
+}
+
+// ConnectString returns the addresses of all servers as clients take them:
+// host:port,host:port.
+func (s *Server) ConnectString() string { return strings.Join(s.Addrs(), ",") }
+
+// Addrs returns the addresses of all servers.
+func (s *Server) Addrs() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var addrs []string
+	for _, m := range s.members {
+		addrs = append(addrs, m.addr)
+	}
+	return addrs
+}
+
+// Member returns one of the servers. The first, which leads to begin with, has
+// number 0.
+func (s *Server) Member(i int) *Member { return s.members[i] }
+
+// Addr returns the address at which the member listens.
+func (m *Member) Addr() string {
+	m.srv.mu.Lock()
+	defer m.srv.mu.Unlock()
+	return m.addr
+}
+
+// Dial connects to one of the servers, in memory or over TCP. Its type is that
+// of go-zookeeper's Dialer.
+func (s *Server) Dial(network, addr string, timeout time.Duration) (net.Conn, error) {
+	ctx, cancel := dialContext(timeout)
+	defer cancel()
+	return s.DialContext(ctx, network, addr)
+}
+
+func dialContext(timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return context.WithCancel(context.Background())
+	}
+	return context.WithTimeout(context.Background(), timeout)
+}
+
+// DialContext connects to one of the servers, in memory or over TCP.
+func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	if s.dark(addr) {
+		<-ctx.Done()
+		return nil, &net.OpError{Op: "dial", Net: network, Err: ctx.Err()}
+	}
+	if s.net != nil {
+		return s.net.dial(ctx, addr)
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, network, addr)
+}
+
+// dark tells whether packets to an address get lost.
+func (s *Server) dark(addr string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.members {
+		if m.addr == addr {
+			return m.dark
+		}
+	}
+	return false
+}
+
+// Down stops all servers, as a power cut would: connections break, new ones
+// are refused, the data stays.
+func (s *Server) Down() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop()
+}
+
+func (s *Server) stop() {
+	if s.down {
+		return
+	}
+	s.down = true
+	s.log.add(entry{kind: "down"})
+	s.sessions.park()
+	for _, m := range s.members {
+		m.refuse()
+		m.hangUpAll()
+	}
+}
+
+// Up starts the servers again after Down. The sessions are still there, and
+// each has its full timeout again, as in a real ensemble.
+func (s *Server) Up() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.start()
+}
+
+func (s *Server) start() error {
+	if !s.down || s.closed {
+		return nil
+	}
+	s.down = false
+	s.log.add(entry{kind: "up"})
+	for _, m := range s.members {
+		m.link.up.flush(false)
+		m.link.down.flush(false)
+		m.link.up.stall(false)
+		m.link.down.stall(false)
+		m.away, m.deposed = false, false
+		if m == s.leader {
+			m.load(m.tree)
+		} else {
+			m.load(s.leader.tree.clone())
+		}
+	}
+	s.newEpoch()
+	s.sessions.restart()
+	return s.listenAll()
+}
+
+// Restart is Down and Up at once.
+func (s *Server) Restart() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop()
+	return s.start()
+}
+
+// Wipe is Restart with nothing left: no data, no sessions, and transactions
+// that count from the beginning again. Clients that have seen more are turned
+// away without a word, as by a real server.
+func (s *Server) Wipe() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop()
+	s.sessions.byID = map[int64]*session{}
+	s.leader.tree = newTree()
+	s.zxid, s.epoch = 0, 0
+	return s.start()
+}
+
+// watchLinks pings the followers each half tick, as long as there is a session
+// whose clock their answers could move.
+func (s *Server) watchLinks() {
+	if s.pinger != nil || len(s.members) == 1 || len(s.sessions.byID) == 0 {
+		return
+	}
+	s.pinger = s.clock.after(s.cfg.tick/2, func() {
+		s.pinger = nil
+		s.pingFollowers()
+		s.watchLinks()
+	})
+}
+
+// pingFollowers asks each follower which clients it has heard of. What it
+// answers, and nothing else, moves the clocks of their sessions.
+func (s *Server) pingFollowers() {
+	leader := s.leader
+	for _, m := range s.members {
+		if m == leader || m.deposed || m.away {
+			continue
+		}
+		m.link.down.send(func() {
+			heard := m.touched
+			m.touched = map[int64]time.Duration{}
+			m.link.up.send(func() {
+				for id, timeout := range heard {
+					s.sessions.touch(id, timeout)
+				}
+			})
+		})
+	}
+}
+
+// count counts a request.
+func (s *Server) count(op jute.Op, session int64) { s.counts[countKey{op, session}]++ }
