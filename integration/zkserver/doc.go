@@ -4,19 +4,19 @@
 //	func TestMain(m *testing.M) { zkserver.Main(m) } // leak check, end of what is shared
 //
 //	func TestSomething(t *testing.T) {
-//		e := zkserver.Shared(t) // one server for all tests of the package
-//		e.Connect()             // "127.0.0.1:12345", through a proxy
+//		e := zkserver.Shared(t)  // one server for all tests of the package
 //		root := zkserver.Path(t) // a path of this test alone
+//		e.Connect()              // "127.0.0.1:12345", through a proxy
 //	}
 //
 //	func TestWithFaults(t *testing.T) {
 //		e := zkserver.Start(t, zkserver.Config{Servers: 3}) // closed at the test's end
 //		leader, err := e.Leader(ctx)
 //		follower := e.Followers(ctx)[0]
-//		err = leader.Kill()               // or Freeze, Thaw, Restart, Wipe, Configure
-//		e.Isolate(follower)               // from its peers; its clients stay
-//		e.Link(leader, follower).Stall()  // one direction; Pass, Blackhole, Delay
-//		p, err := follower.NewProxy()     // for one client alone: p.Addr()
+//		err = leader.Kill()                 // or Freeze, Thaw, Restart, Wipe, Configure
+//		e.Isolate(follower)                 // from its peers; its clients stay
+//		e.Link(leader, follower).Stall()    // one direction; Pass, Blackhole, Delay
+//		p, err := follower.NewProxy()       // for one client alone: p.Addr()
 //		cut := p.CutAfter(jute.OpCreate, 1) // the next create commits, its reply is dropped
 //	}
 //
