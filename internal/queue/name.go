@@ -1,0 +1,70 @@
+package queue
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Layout says how the contenders of a queue are named. A contender's name ends
+// in a tag and the sequence number that the server put behind it.
+type Layout struct {
+	Name string   // that our own contenders get, after the protecting prefix; ends in one of Tags
+	Tags []string // of contenders, ours and others'
+}
+
+// Lock is the layout of mutexes. We write Curator's names, which go-zookeeper's
+// own lock understands too, and count kazoo's as well.
+var Lock = Layout{Name: "lock-", Tags: []string{"lock-", "__lock__"}}
+
+// entry is a contender in a listing.
+type entry struct {
+	name string
+	tag  string
+	seq  int64
+}
+
+// maxSeq is where the server's counter sticks: numbers stop being distinct, and
+// then being positive.
+const maxSeq = math.MaxInt32
+
+// parse returns the contender that a name stands for; ok is false for strangers.
+func (l Layout) parse(name string) (e entry, ok bool) {
+	for _, tag := range l.Tags {
+		i := strings.LastIndex(name, tag)
+		if i < 0 {
+			continue
+		}
+		if seq, ok := sequence(name[i+len(tag):]); ok {
+			return entry{name: name, tag: tag, seq: seq}, true
+		}
+	}
+	return entry{}, false
+}
+
+// sequence reads a sequence number: ten digits, or a minus sign and nine or ten.
+func sequence(s string) (int64, bool) {
+	digits, negative := strings.CutPrefix(s, "-")
+	if len(digits) != 10 && !(negative && len(digits) == 9) {
+		return 0, false
+	}
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
+			return 0, false
+		}
+	}
+	seq, err := strconv.ParseInt(s, 10, 64)
+	return seq, err == nil && seq >= math.MinInt32 && seq <= math.MaxInt32
+}
+
+// blocksJVM reports whether a stranger makes a Curator contender with the given
+// sequence number wait for it. Curator sorts all names there are, by the text
+// behind the last "lock-", or by the whole name.
+func blocksJVM(name string, seq int64) bool {
+	key := name
+	if i := strings.LastIndex(name, "lock-"); i >= 0 {
+		key = name[i+len("lock-"):]
+	}
+	return key < fmt.Sprintf("%010d", seq)
+}

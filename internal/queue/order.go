@@ -1,0 +1,82 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/zkrecipes/zkrecipes/recipes"
+)
+
+// look reads the queue: its contenders in their order.
+func (q *Queue) look(ctx context.Context, s *recipes.Session) ([]entry, error) {
+	names, stat, err := s.Children(ctx, q.dir)
+	if err != nil {
+		return nil, err
+	}
+	q.noteDir(stat)
+	entries, strangers := q.contenders(names)
+	entries, err = q.inOrder(ctx, s, entries)
+	if len(entries) > 0 && len(strangers) > 0 {
+		q.report(strangers, entries[0].seq)
+	}
+	return entries, err
+}
+
+func (q *Queue) contenders(names []string) (entries []entry, strangers []string) {
+	entries = make([]entry, 0, len(names))
+	for _, name := range names {
+		if e, ok := q.layout.parse(name); ok {
+			entries = append(entries, e)
+		} else {
+			strangers = append(strangers, name)
+		}
+	}
+	return entries, strangers
+}
+
+// inOrder sorts contenders by their creation. Their numbers show it as long as
+// the server's counter works; at the end of its range it sticks, jumps to
+// negative numbers and back, and only the czxid tells.
+func (q *Queue) inOrder(ctx context.Context, s *recipes.Session, entries []entry) ([]entry, error) {
+	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.seq, b.seq) })
+	if numbersTell(entries) {
+		return entries, nil
+	}
+	return q.byCreation(ctx, s, entries)
+}
+
+// numbersTell reports whether sorted numbers show the order of creation.
+func numbersTell(sorted []entry) bool {
+	for i, e := range sorted {
+		if e.seq < 0 || e.seq >= maxSeq || i > 0 && e.seq == sorted[i-1].seq {
+			return false
+		}
+	}
+	return true
+}
+
+func (q *Queue) byCreation(ctx context.Context, s *recipes.Session, entries []entry) ([]entry, error) {
+	type dated struct {
+		entry
+		czxid int64
+	}
+	alive := make([]dated, 0, len(entries))
+	for _, e := range entries {
+		stat, ok, err := s.Exists(ctx, q.path(e))
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			alive = append(alive, dated{e, stat.Czxid})
+		}
+	}
+	slices.SortFunc(alive, func(a, b dated) int { return cmp.Compare(a.czxid, b.czxid) })
+	entries = entries[:0]
+	for _, d := range alive {
+		entries = append(entries, d.entry)
+	}
+	return entries, nil
+}
+
+func (q *Queue) path(e entry) string { return q.dir + "/" + e.name }

@@ -1,0 +1,235 @@
+// Package queue is the one queue of ephemeral sequential contenders that locks
+// and elections stand on.
+//
+// A contender is a znode in the queue's directory. The order is that of their
+// creation. Each waits for the one before it and for nothing else of the queue,
+// so that a hand-over wakes one waiter. A wake-up means no more than "look
+// again": what counts is what is then read.
+//
+// Seeing that nobody is before it is not enough for a grant, since the session
+// may have ended at the leader unseen; recipes.Session.Grant adds the proof.
+package queue
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/recipes"
+)
+
+// Queue is a queue in one directory. It is safe for concurrent use.
+type Queue struct {
+	c      *recipes.Client
+	dir    string
+	layout Layout
+
+	mu       sync.Mutex
+	touch    touch
+	nearEnd  bool                // sequence numbers are about to run out
+	reported map[string]struct{} // strangers that were reported
+}
+
+// touch says whether a contender may be made in one transaction with a set of
+// the directory's data, which must have none.
+type touch int
+
+const (
+	touchUnknown touch = iota
+	touchAllowed
+	touchNever
+)
+
+// New returns the queue in dir.
+func New(c *recipes.Client, dir string, layout Layout) (*Queue, error) {
+	if c == nil {
+		return nil, errors.New("recipes: nil client")
+	}
+	if err := recipes.CheckDir(dir); err != nil {
+		return nil, err
+	}
+	return &Queue{c: c, dir: dir, layout: layout, reported: make(map[string]struct{})}, nil
+}
+
+// Dir returns the queue's directory.
+func (q *Queue) Dir() string { return q.dir }
+
+// Client returns the client.
+func (q *Queue) Client() *recipes.Client { return q.c }
+
+// Request says how to contend.
+type Request struct {
+	Data   []byte         // of the contender's znode
+	OnWait func(Position) // called when a position is known, and when it changes
+	Stay   bool           // end with ErrLost rather than queue again where the place is lost
+}
+
+// Position is where a contender stands.
+type Position struct {
+	Ahead  int               // how many stand before it
+	Holder recipes.Contender // the first of them
+}
+
+// errGone says that the place in the queue is lost: its znode or its session is
+// gone.
+var errGone = errors.New("place in the queue lost")
+
+// Acquire queues up and waits for the turn. It returns a lease that is held, or
+// an error and no znode, or one that is being deleted in the background.
+func (q *Queue) Acquire(ctx context.Context, req Request) (*recipes.Lease, error) {
+	for {
+		lease, err := q.attempt(ctx, req)
+		switch {
+		case !errors.Is(err, errGone):
+			return lease, err
+		case req.Stay:
+			return nil, &recipes.WaitError{Path: q.dir, Err: errors.Join(recipes.ErrLost, err)}
+		}
+	}
+}
+
+// attempt goes through the queue once, with one znode.
+func (q *Queue) attempt(ctx context.Context, req Request) (lease *recipes.Lease, err error) {
+	own, err := q.enqueue(ctx, req.Data)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if lease == nil {
+			own.Discard()
+		}
+	}()
+	if own.Children == 1 {
+		return q.grant(ctx, own.Owned)
+	}
+	w := wait{q: q, s: own.Session(), own: own.Owned, req: req}
+	defer w.end()
+	return w.run(ctx)
+}
+
+// enqueue makes a contender.
+func (q *Queue) enqueue(ctx context.Context, data []byte) (*recipes.Created, error) {
+	q.renumber(ctx)
+	own, err := q.c.CreateProtected(ctx, recipes.Protected{
+		Dir:      q.dir,
+		Name:     q.layout.Name,
+		Data:     data,
+		TouchDir: q.mayTouch(),
+	})
+	switch {
+	case errors.Is(err, recipes.ErrSessionExpired) && !errors.Is(err, recipes.ErrClosed):
+		return nil, errors.Join(errGone, err)
+	case err != nil:
+		return nil, err
+	}
+	if own.DirDenied {
+		q.neverTouch()
+	}
+	q.noteSequence(own.Path())
+	return own, nil
+}
+
+// grant asks for a lease; a contender that is gone has lost its place.
+func (q *Queue) grant(ctx context.Context, own *recipes.Owned) (*recipes.Lease, error) {
+	lease, err := own.Session().Grant(ctx, q.dir, own)
+	return lease, placeLost(err)
+}
+
+// placeLost marks errors after which there is no place in the queue any more.
+func placeLost(err error) error {
+	if errors.Is(err, recipes.ErrNoNode) ||
+		errors.Is(err, recipes.ErrSessionExpired) && !errors.Is(err, recipes.ErrClosed) {
+		return errors.Join(errGone, err)
+	}
+	return err
+}
+
+func (q *Queue) mayTouch() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.touch == touchAllowed
+}
+
+func (q *Queue) neverTouch() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.touch = touchNever
+}
+
+// noteDir learns from the directory's Stat. What somebody has stored there must
+// not be wiped, now or later.
+func (q *Queue) noteDir(stat recipes.Stat) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case stat.DataLength > 0:
+		q.touch = touchNever
+	case q.touch == touchUnknown:
+		q.touch = touchAllowed
+	}
+}
+
+// Numbers from here on are near the end of their range.
+const nearEnd = maxSeq - 1<<20
+
+func (q *Queue) noteSequence(path string) {
+	e, ok := q.layout.parse(path[len(q.dir)+1:])
+	if !ok || e.seq >= 0 && e.seq < nearEnd {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.nearEnd {
+		q.nearEnd = true
+		q.c.Logger().Warn("sequence numbers of a queue are about to run out; JVM and Python peers will lose their order; its directory is deleted as soon as it is empty",
+			"path", q.dir, "number", e.seq)
+	}
+}
+
+// renumber deletes the directory of a queue whose numbers run out, if it is
+// empty; they begin anew in the next one. Tokens go on growing.
+func (q *Queue) renumber(ctx context.Context) {
+	q.mu.Lock()
+	near := q.nearEnd
+	q.mu.Unlock()
+	if !near {
+		return
+	}
+	s, err := q.c.Session(ctx)
+	if err != nil {
+		return
+	}
+	if s.Delete(ctx, q.dir, -1) == nil {
+		q.mu.Lock()
+		q.nearEnd = false
+		q.mu.Unlock()
+	}
+}
+
+// report says once of each stranger that a JVM peer would wait for it.
+func (q *Queue) report(strangers []string, seq int64) {
+	for _, name := range strangers {
+		if !blocksJVM(name, seq) {
+			continue
+		}
+		q.mu.Lock()
+		_, known := q.reported[name]
+		if !known && len(q.reported) < 1000 {
+			q.reported[name] = struct{}{}
+		}
+		q.mu.Unlock()
+		if !known {
+			q.c.Logger().Warn("a znode that is no contender makes Curator peers wait for ever", "path", q.dir, "name", name)
+			if fn := q.c.Trace().Stranger; fn != nil {
+				fn(recipes.StrangerEvent{Dir: q.dir, Name: name})
+			}
+		}
+	}
+}
+
+// lookAgain is how long a waiter that nobody wakes waits until it looks on its
+// own: sooner near the head, so that a long queue stays quiet.
+func lookAgain(timeout time.Duration, ahead int) time.Duration {
+	return timeout / 2 * time.Duration(1+ahead)
+}

@@ -1,0 +1,75 @@
+package queue
+
+import (
+	"context"
+	"errors"
+
+	"github.com/zkrecipes/zkrecipes/recipes"
+)
+
+// Try takes the lock if nobody holds or awaits it. Otherwise it returns the path
+// of the first contender's znode and no lease; it has then left nothing behind,
+// or is deleting it in the background if ctx ended first.
+//
+// It looks before it writes. A server that lags behind may show a contender
+// that is gone already; it never makes Try succeed wrongly. With sync the server
+// catches up first, by a write barrier.
+func (q *Queue) Try(ctx context.Context, req Request, sync bool) (lease *recipes.Lease, holder string, err error) {
+	for {
+		lease, holder, err = q.try(ctx, req, sync)
+		if !errors.Is(err, errGone) {
+			return lease, holder, err
+		}
+	}
+}
+
+func (q *Queue) try(ctx context.Context, req Request, sync bool) (lease *recipes.Lease, holder string, err error) {
+	s, err := q.c.Session(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	if sync {
+		if err := s.Barrier(ctx); err != nil {
+			return nil, "", placeLost(err)
+		}
+	}
+	entries, err := q.look(ctx, s)
+	switch {
+	case errors.Is(err, recipes.ErrNoNode):
+		// No directory, no contenders.
+	case err != nil:
+		return nil, "", placeLost(err)
+	case len(entries) > 0:
+		return nil, q.path(entries[0]), nil
+	}
+	own, err := q.enqueue(ctx, req.Data)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() {
+		if lease == nil {
+			q.leave(ctx, own.Owned)
+		}
+	}()
+	if own.Children != 1 {
+		entries, err := q.look(ctx, own.Session())
+		switch {
+		case err != nil:
+			return nil, "", placeLost(err)
+		case len(entries) == 0:
+			return nil, "", errGone
+		case q.path(entries[0]) != own.Path():
+			return nil, q.path(entries[0]), nil
+		}
+	}
+	lease, err = q.grant(ctx, own.Owned)
+	return lease, "", err
+}
+
+// leave deletes a contender and waits for that while ctx allows.
+func (q *Queue) leave(ctx context.Context, own *recipes.Owned) {
+	select {
+	case <-own.Discard().Done():
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,282 @@
+package zkconn
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/leaseclock"
+)
+
+// Transaction id of pings, and opcodes of the requests that the ensemble
+// commits by quorum.
+const (
+	xidPing           = -2
+	opCreate          = 1
+	opDelete          = 2
+	opSetData         = 5
+	opSetACL          = 7
+	opMulti           = 14
+	opCreateContainer = 19
+	opCreateTTL       = 21
+)
+
+func isWrite(op int32) bool {
+	switch op {
+	case opCreate, opDelete, opSetData, opSetACL, opMulti, opCreateContainer, opCreateTTL:
+		return true
+	}
+	return false
+}
+
+// wire is a connection that watches the frames go by.
+//
+// The client library writes from one goroutine and reads from another, one
+// frame a call to Write. Reading goes through a buffer, so that a burst of
+// replies costs one system call.
+type wire struct {
+	net.Conn
+	g        *guard
+	deadline time.Time // of the handshake
+	r        *bufio.Reader
+	in       inbound
+	sentAt   leaseclock.Instant // when the handshake was sent
+	since    leaseclock.Instant // when it was answered
+	greeted  bool               // the handshake was sent; used by the writer alone
+
+	// link is set by the reader when the handshake is answered; the client
+	// library starts to write requests only after that.
+	link *leaseclock.Link
+
+	shutOnce sync.Once
+
+	mu      sync.Mutex
+	pending map[int32]leaseclock.Frame // requests by their xid
+	pings   []leaseclock.Frame         // answered in their order
+}
+
+func newWire(g *guard, conn net.Conn, deadline time.Time) *wire {
+	// Ignored while the handshake lasts: the client library would allow it
+	// several session timeouts, and part of it for ever.
+	conn.SetDeadline(deadline)
+	return &wire{
+		Conn:     conn,
+		g:        g,
+		deadline: deadline,
+		r:        bufio.NewReaderSize(conn, 16<<10),
+		in:       inbound{limit: g.cfg.MaxFrame},
+		pending:  make(map[int32]leaseclock.Frame),
+	}
+}
+
+// Write sends one frame. It always reports success: on an error it closes the
+// connection, which the reader notices.
+func (w *wire) Write(b []byte) (int, error) {
+	w.note(b)
+	if _, err := w.Conn.Write(b); err != nil {
+		w.shut(err)
+	}
+	return len(b), nil
+}
+
+// note takes down a frame about to be sent.
+func (w *wire) note(b []byte) {
+	now := w.g.cfg.Now()
+	if !w.greeted {
+		w.greeted = true
+		w.sentAt = now
+		return
+	}
+	if len(b) < 12 {
+		return
+	}
+	xid := int32(binary.BigEndian.Uint32(b[4:]))
+	op := int32(binary.BigEndian.Uint32(b[8:]))
+	f := w.link.Send(now, isWrite(op))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if xid == xidPing {
+		w.pings = append(w.pings, f)
+	} else {
+		w.pending[xid] = f
+	}
+}
+
+// Read hands on what the server sent, after a look at it.
+func (w *wire) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	if n > 0 {
+		if bad := w.in.feed(p[:n], w.frame); bad != nil {
+			n, err = 0, bad
+		}
+	}
+	if err != nil {
+		w.shut(err)
+	}
+	return n, err
+}
+
+// frame looks at a frame that has arrived whole.
+func (w *wire) frame(head []byte) error {
+	if w.link == nil {
+		h, err := parseHandshake(head)
+		if err != nil {
+			return err
+		}
+		if err := w.g.connected(w, h); err != nil {
+			return err
+		}
+		return w.Conn.SetDeadline(time.Time{})
+	}
+	xid := int32(binary.BigEndian.Uint32(head))
+	code := int32(binary.BigEndian.Uint32(head[12:]))
+	f, ok := w.answered(xid)
+	if !ok {
+		return nil // a watch event
+	}
+	// A failed multi is a committed transaction too, its header says ok; an
+	// error in the header proves nothing.
+	w.link.Answered(f, w.g.cfg.Now(), code == 0)
+	return nil
+}
+
+func (w *wire) answered(xid int32) (leaseclock.Frame, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if xid == xidPing {
+		if len(w.pings) == 0 {
+			return leaseclock.Frame{}, false
+		}
+		f := w.pings[0]
+		w.pings = w.pings[1:]
+		return f, true
+	}
+	f, ok := w.pending[xid]
+	delete(w.pending, xid)
+	return f, ok
+}
+
+// shut closes the connection for the given reason.
+func (w *wire) shut(reason error) {
+	w.shutOnce.Do(func() {
+		if t, ok := w.Conn.(interface{ NetConn() net.Conn }); ok {
+			t.NetConn().Close() // a TLS connection would wait to say goodbye
+		}
+		w.Conn.Close()
+		w.g.disconnected(w, reason)
+	})
+}
+
+// Close is called by the client library when it is done with the connection.
+func (w *wire) Close() error {
+	w.shut(net.ErrClosed)
+	return nil
+}
+
+// The client library's deadlines count only after the handshake.
+
+func (w *wire) SetReadDeadline(t time.Time) error {
+	if w.link == nil {
+		return nil
+	}
+	return w.Conn.SetReadDeadline(t)
+}
+
+func (w *wire) SetWriteDeadline(t time.Time) error {
+	if !w.greeted || w.link == nil {
+		return nil
+	}
+	return w.Conn.SetWriteDeadline(t)
+}
+
+// headLen is how much of a frame is looked at: a reply's header, or a whole
+// handshake.
+const (
+	replyHead    = 16
+	handshakeMin = 36
+	handshakeMax = 256
+)
+
+var errFrameLength = errors.New("frame length out of range: not a ZooKeeper server, or a reply over the limit")
+
+// inbound cuts the incoming bytes into frames and keeps the head of each.
+type inbound struct {
+	limit   int
+	started bool // the handshake has passed
+
+	head [4 + handshakeMax]byte
+	have int // bytes kept in head
+	left int // bytes of the frame that are still to come, behind its length
+}
+
+// feed takes in bytes and calls fn with the head of each frame that is
+// complete.
+func (in *inbound) feed(p []byte, fn func(head []byte) error) error {
+	for len(p) > 0 {
+		if in.have < 4 {
+			n := copy(in.head[in.have:4], p)
+			in.have += n
+			p = p[n:]
+			if in.have < 4 {
+				return nil
+			}
+			if err := in.begin(); err != nil {
+				return err
+			}
+			continue
+		}
+		n := min(len(p), in.left)
+		in.have += copy(in.head[in.have:], p[:n])
+		in.left -= n
+		p = p[n:]
+		if in.left == 0 {
+			head := in.head[4:in.have]
+			in.have, in.started = 0, true
+			if err := fn(head); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// begin checks a frame's length before anybody allocates by it.
+func (in *inbound) begin() error {
+	n := int(int32(binary.BigEndian.Uint32(in.head[:4])))
+	lo, hi := replyHead, in.limit
+	if !in.started {
+		lo, hi = handshakeMin, handshakeMax
+	}
+	if n < lo || n > hi {
+		return fmt.Errorf("%w: %d", errFrameLength, n)
+	}
+	in.left = n
+	return nil
+}
+
+// handshake is a server's answer to a connection request.
+type handshake struct {
+	timeout   time.Duration
+	sessionID int64
+}
+
+func parseHandshake(b []byte) (handshake, error) {
+	if len(b) < handshakeMin {
+		return handshake{}, errFrameLength
+	}
+	h := handshake{
+		timeout:   time.Duration(int32(binary.BigEndian.Uint32(b[4:]))) * time.Millisecond,
+		sessionID: int64(binary.BigEndian.Uint64(b[8:])),
+	}
+	if h.sessionID != 0 && h.timeout <= 0 {
+		return handshake{}, fmt.Errorf("server granted a session timeout of %v", h.timeout)
+	}
+	if n := int32(binary.BigEndian.Uint32(b[16:])); n != 16 {
+		return handshake{}, fmt.Errorf("server sent a session password of %d bytes", n)
+	}
+	return h, nil
+}

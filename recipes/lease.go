@@ -1,0 +1,287 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/fence"
+	"github.com/zkrecipes/zkrecipes/internal/leaseclock"
+)
+
+// Lease is one grant: the right to what a lock or an election protects, bound
+// to znodes of one session. It is a value with a lifetime: once over it never
+// comes back, and nothing that is done with it touches a later grant.
+//
+// It ends when it is released, when its deadline passes without a committed
+// write that moves it, when its session ends, or when somebody else deletes its
+// znode. It is safe for concurrent use.
+type Lease struct {
+	s     *Session
+	path  string
+	nodes []*Owned
+	grant leaseclock.Grant
+	since time.Duration // when it was granted
+
+	mu       sync.Mutex
+	err      error         // why it is over, nil while it holds
+	done     chan struct{} // closed when it is over; made when first asked for
+	kept     bool          // a function runs under it: its znodes stay until that has returned
+	revoked  chan struct{} // closed when somebody asked for it back; made when first needed
+	asked    bool          // somebody has
+	contexts map[*workContext]struct{}
+	deletion []*Deletion // of its znodes, once begun
+	unwatch  []func()
+}
+
+// Path returns the path of the lock or election.
+func (l *Lease) Path() string { return l.path }
+
+// Token returns the fencing token: greater than that of every earlier exclusive
+// grant of the same path. Send it along with what you write under the lease.
+func (l *Lease) Token() fence.Token { return l.nodes[0].token }
+
+// Session returns the session that the lease is bound to.
+func (l *Lease) Session() *Session { return l.s }
+
+// Node returns the path of the lease's znode, the first where it has several.
+func (l *Lease) Node() string { return l.nodes[0].path }
+
+// Remaining returns how long the lease holds if nothing extends it, 0 when it is
+// over. It reads the clock, so that a process that was paused sees the truth at
+// once. A healthy lease is extended long before this runs out.
+func (l *Lease) Remaining() time.Duration {
+	now := l.s.now()
+	until, ok := l.until(now)
+	if !ok {
+		return 0
+	}
+	return until - now
+}
+
+// Err returns nil while the lease holds, ErrReleased after it was released, and
+// a *LostError, which is an ErrLost, after it was lost. It reads the clock.
+func (l *Lease) Err() error {
+	l.until(l.s.now())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// until returns when the lease ends as things stand; ok is false when it is
+// over. It is the one place that compares a lease with the clock.
+func (l *Lease) until(now time.Duration) (until time.Duration, ok bool) {
+	l.mu.Lock()
+	over := l.err != nil
+	l.mu.Unlock()
+	if over {
+		return 0, false
+	}
+	until, ok = l.s.conn.Chain().Until(l.grant, now)
+	if !ok {
+		l.lose(l.s.lossCause())
+	}
+	return until, ok
+}
+
+// lossCause says why a lease of the session ended by the clock.
+func (s *Session) lossCause() error {
+	if err := s.Err(); err != nil {
+		return err
+	}
+	if !s.conn.Connected() {
+		return errors.New("no connection for too long to prove that the session lives")
+	}
+	return errors.New("no committed write in time to prove that the session lives (a pause of this process, or servers without a quorum)")
+}
+
+// Done is closed when the lease is over. It follows the clock by a timer, which
+// a paused process serves late; Err and Remaining are exact.
+func (l *Lease) Done() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.done == nil {
+		l.done = make(chan struct{})
+		if l.err != nil {
+			close(l.done)
+		}
+	}
+	return l.done
+}
+
+// State returns the lease's state, and a channel that is closed when it may be
+// another: Suspended while the connection is in doubt, Lost, or Closed once
+// released.
+func (l *Lease) State() (State, <-chan struct{}) {
+	state, changed := l.s.State()
+	switch err := l.Err(); {
+	case errors.Is(err, ErrReleased):
+		return Closed, l.Done()
+	case err != nil:
+		return Lost, l.Done()
+	}
+	return state, changed
+}
+
+// Revoked is closed when somebody has asked the holder to give the lease back,
+// as Curator's Revoker does. Whoever does not look has refused politely.
+func (l *Lease) Revoked() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.revoked == nil {
+		l.revoked = make(chan struct{})
+		if l.asked {
+			close(l.revoked)
+		}
+	}
+	return l.revoked
+}
+
+func (l *Lease) revoke() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.asked {
+		l.asked = true
+		if l.revoked != nil {
+			close(l.revoked)
+		}
+	}
+}
+
+// Verify asks the ensemble whether the lease's znodes are still there, by a
+// transaction that changes nothing. It returns nil if they were when that was
+// committed, ErrLost if the lease is over.
+func (l *Lease) Verify(ctx context.Context) error {
+	_, err := l.Txn(ctx)
+	return err
+}
+
+// Txn commits ZooKeeper writes in one transaction with a check that the lease's
+// znodes exist: they take effect under the lease or not at all, however late
+// they arrive. It returns ErrLost if the lease is over, and ErrOutcomeUnknown
+// where the answer was lost.
+func (l *Lease) Txn(ctx context.Context, ops ...Op) ([]Result, error) {
+	if err := l.Err(); err != nil {
+		return nil, err
+	}
+	all := make([]Op, 0, len(l.nodes)+len(ops))
+	for _, n := range l.nodes {
+		all = append(all, CheckOp(n.path, -1))
+	}
+	results, err := l.s.Multi(ctx, append(all, ops...)...)
+	for i := range min(len(l.nodes), len(results)) {
+		if errors.Is(results[i].Err, ErrNoNode) {
+			l.lose(errNodeGone)
+			return nil, l.Err()
+		}
+	}
+	if errors.Is(err, ErrSessionExpired) || errors.Is(err, ErrClosed) {
+		l.until(l.s.now()) // the session's end is the lease's
+		return nil, errors.Join(l.Err(), err)
+	}
+	if len(results) >= len(l.nodes) {
+		results = results[len(l.nodes):]
+	}
+	return results, err
+}
+
+var errNodeGone = errors.New("its znode was deleted by somebody else")
+
+// Release gives the lease back and waits until its znodes are gone, or ctx ends.
+// In the latter case, also where ctx has ended before, the deletion goes on in
+// the background, and the error is the context's, with ErrOutcomeUnknown where
+// the znodes may be gone already; a further call waits for the same deletion. It
+// returns a *LostError, which is an ErrLost, where the lease was over before.
+func (l *Lease) Release(ctx context.Context) error {
+	l.until(l.s.now())
+	first := l.finish(ErrReleased)
+	l.mu.Lock()
+	lost := l.err
+	l.mu.Unlock()
+	deletions := l.discard()
+	var errs []error
+	for _, d := range deletions {
+		if err := d.await(ctx); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if !errors.Is(lost, ErrReleased) {
+		return lost
+	}
+	err := errors.Join(errs...)
+	if err != nil && isContextErr(err) {
+		err = &OpError{Op: "release", Path: l.path, Session: l.s.ID(),
+			Err: errors.Join(ctx.Err(), ErrOutcomeUnknown)}
+	}
+	if first {
+		l.traceReleased(err)
+	}
+	return err
+}
+
+// discard begins to delete the lease's znodes, once.
+func (l *Lease) discard() []*Deletion {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kept = false
+	if l.deletion == nil {
+		for _, n := range l.nodes {
+			l.deletion = append(l.deletion, n.Discard())
+		}
+	}
+	return l.deletion
+}
+
+// lose ends the lease for the given cause.
+func (l *Lease) lose(cause error) {
+	err := &LostError{Path: l.path, Token: l.Token(), Session: l.s.ID(), Cause: cause}
+	if !l.finish(err) {
+		return
+	}
+	l.s.cfg.logger.Warn("lease lost", "path", l.path, "token", l.Token(), "session", l.s.ID(), "cause", cause)
+	if fn := l.s.cfg.trace.Lost; fn != nil {
+		fn(l.event(err))
+	}
+	l.mu.Lock()
+	kept := l.kept
+	l.mu.Unlock()
+	if !kept {
+		l.discard()
+	}
+}
+
+// finish ends the lease; false means that it was over already. The first reason
+// stays.
+func (l *Lease) finish(reason error) bool {
+	l.mu.Lock()
+	if l.err != nil {
+		l.mu.Unlock()
+		return false
+	}
+	l.err = reason
+	if l.done != nil {
+		close(l.done)
+	}
+	contexts, unwatch := l.contexts, l.unwatch
+	l.contexts, l.unwatch = nil, nil
+	l.mu.Unlock()
+	l.s.forget(l)
+	for w := range contexts {
+		w.cancel(reason)
+	}
+	for _, fn := range unwatch {
+		fn()
+	}
+	return true
+}
+
+func (l *Lease) event(err error) LeaseEvent {
+	return LeaseEvent{Path: l.path, Token: l.Token(), Session: l.s.ID(), Held: l.s.now() - l.since, Err: err}
+}
+
+func (l *Lease) traceReleased(err error) {
+	if fn := l.s.cfg.trace.Released; fn != nil {
+		fn(l.event(err))
+	}
+}

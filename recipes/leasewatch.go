@@ -1,0 +1,110 @@
+package recipes
+
+import (
+	"bytes"
+	"errors"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkrecipes/zkrecipes/internal/zkconn"
+)
+
+// A holder watches its own znode: an operator may delete it, to take the lock
+// away, and a peer may ask for it back. The watch is armed some time after the
+// grant, so that short sections never pay for it; the read that arms it shows
+// what came before.
+
+// revocation is what Curator's Revoker writes into a holder's znode.
+var revocation = []byte("__REVOKE__")
+
+// maxLookers bounds how many znodes of a session are looked at at once.
+const maxLookers = 16
+
+// arm begins to watch the znodes of leases that have held for a while. It
+// returns when the next one is due.
+func (s *Session) arm() time.Duration {
+	wait := s.conn.Chain().Rhythm().Proof()
+	now := s.now()
+	for {
+		s.mu.Lock()
+		if len(s.arming) == 0 {
+			s.arming = nil
+			s.mu.Unlock()
+			return far
+		}
+		l := s.arming[0]
+		if due := l.since + wait; now < due {
+			s.mu.Unlock()
+			return due
+		}
+		s.arming = s.arming[1:]
+		s.mu.Unlock()
+		if l.watch() {
+			s.look(l)
+		}
+	}
+}
+
+// watch listens for events of the lease's znodes; false means that it is over.
+func (l *Lease) watch() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil {
+		return false
+	}
+	for _, n := range l.nodes {
+		l.unwatch = append(l.unwatch, l.s.conn.Watch(l.s.abs(n.path), func(zkconn.Event) { l.s.look(l) }))
+	}
+	return true
+}
+
+// look has the lease's znodes read, soon.
+func (s *Session) look(l *Lease) {
+	s.mu.Lock()
+	s.looks = append(s.looks, l)
+	start := s.lookers < maxLookers && !s.over
+	if start {
+		s.lookers++
+		s.wg.Go(s.looker)
+	}
+	s.mu.Unlock()
+}
+
+// looker reads znodes until there is none left to look at.
+func (s *Session) looker() {
+	for {
+		s.mu.Lock()
+		if len(s.looks) == 0 {
+			s.looks = nil
+			s.lookers--
+			s.mu.Unlock()
+			return
+		}
+		l := s.looks[0]
+		s.looks = s.looks[1:]
+		s.mu.Unlock()
+		for _, n := range l.nodes {
+			l.inspect(n)
+		}
+	}
+}
+
+// inspect reads one znode and arms the watch on it.
+func (l *Lease) inspect(n *Owned) {
+	if _, ok := l.until(l.s.now()); !ok {
+		return
+	}
+	data, err := zkconn.Call(l.s.ctx, l.s.conn, zkconn.Read, nil, func(z *zk.Conn) ([]byte, error) {
+		data, _, _, err := z.GetW(l.s.abs(n.path))
+		return data, err
+	})
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		l.lose(errNodeGone)
+	case err == nil && bytes.Equal(data, revocation):
+		l.revoke()
+	}
+	// Other errors are those of the connection: every reconnect brings another
+	// look. Where reading is not permitted nothing can be watched.
+}

@@ -1,0 +1,133 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Op is one operation of a transaction; CreateOp, SetOp, DeleteOp and CheckOp
+// make them.
+type Op struct {
+	name string
+	path string
+	data []byte
+	zk   func(s *Session) any
+}
+
+// CreateOp creates a znode. A nil ACL is the client's own. Containers cannot be
+// made in a transaction.
+func CreateOp(path string, data []byte, mode Mode, acl []ACL) Op {
+	return Op{"create", path, data, func(s *Session) any {
+		if acl == nil {
+			acl = s.cfg.acl
+		}
+		return &zk.CreateRequest{Path: s.abs(path), Data: data, Acl: toZK(acl), Flags: mode.flags()}
+	}}
+}
+
+// SetOp writes a znode's data if it has the given version; -1 stands for any.
+func SetOp(path string, data []byte, version int32) Op {
+	return Op{"set", path, data, func(s *Session) any {
+		return &zk.SetDataRequest{Path: s.abs(path), Data: data, Version: version}
+	}}
+}
+
+// DeleteOp deletes a znode if it has the given version; -1 stands for any.
+func DeleteOp(path string, version int32) Op {
+	return Op{"delete", path, nil, func(s *Session) any {
+		return &zk.DeleteRequest{Path: s.abs(path), Version: version}
+	}}
+}
+
+// CheckOp demands that a znode exists and has the given version; -1 stands for
+// any.
+func CheckOp(path string, version int32) Op {
+	return Op{"check", path, nil, func(s *Session) any {
+		return &zk.CheckVersionRequest{Path: s.abs(path), Version: version}
+	}}
+}
+
+// Result is the outcome of one operation of a transaction.
+type Result struct {
+	Path string // of a create
+	Stat Stat   // of a set
+	Err  error
+}
+
+// Multi runs all operations in one transaction, or none of them. When one fails
+// the error is an *OpError about that one, and the results say which.
+func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
+	return s.multi(ctx, nil, ops)
+}
+
+func (s *Session) multi(ctx context.Context, late func([]Result, error), ops []Op) ([]Result, error) {
+	reqs, err := s.requests(ops)
+	if err != nil {
+		return nil, err
+	}
+	var lateRes func([]zk.MultiResponse, error)
+	if late != nil {
+		lateRes = func(res []zk.MultiResponse, err error) { late(s.results(ops, res, err), err) }
+	}
+	res, err := write(ctx, s, lateRes, func(z *zk.Conn) ([]zk.MultiResponse, error) { return z.Multi(reqs...) })
+	results := s.results(ops, res, err)
+	for i, r := range results {
+		if r.Err != nil && !errors.Is(r.Err, ErrNotRun) {
+			return results, &OpError{Op: ops[i].name, Path: ops[i].path, Session: s.ID(), Err: r.Err}
+		}
+	}
+	return results, s.opErr("transaction", "", err)
+}
+
+func (s *Session) requests(ops []Op) ([]any, error) {
+	if len(ops) == 0 {
+		return nil, errors.New("recipes: transaction without operations")
+	}
+	size := 0
+	reqs := make([]any, len(ops))
+	for i, op := range ops {
+		if op.zk == nil {
+			return nil, errors.New("recipes: zero Op: use CreateOp, SetOp, DeleteOp or CheckOp")
+		}
+		if err := checkRequest(op.path, op.data); err != nil {
+			return nil, err
+		}
+		size += len(s.cfg.chroot) + len(op.path) + len(op.data) + 64
+		reqs[i] = op.zk(s)
+		if r, ok := reqs[i].(*zk.CreateRequest); ok && r.Flags == zk.FlagContainer {
+			return nil, fmt.Errorf("recipes: create %s: containers cannot be made in a transaction", op.path)
+		}
+	}
+	if size > maxRequest {
+		return nil, fmt.Errorf("%w: transaction of %d bytes, servers take %d", ErrTooLarge, size, maxRequest)
+	}
+	return reqs, nil
+}
+
+// results translates the outcome. Where the transaction failed nothing of it
+// was applied, also what stands before the operation that failed.
+func (s *Session) results(ops []Op, res []zk.MultiResponse, err error) []Result {
+	if len(res) != len(ops) {
+		return nil
+	}
+	out := make([]Result, len(res))
+	blamed := false
+	for i, r := range res {
+		switch {
+		case err == nil:
+			out[i] = Result{Stat: newStat(r.Stat)}
+			if r.String != "" {
+				out[i].Path = s.rel(r.String)
+			}
+		case r.Error != nil && !blamed:
+			out[i].Err = translate(r.Error)
+			blamed = true
+		default:
+			out[i].Err = ErrNotRun
+		}
+	}
+	return out
+}

@@ -1,0 +1,225 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/internal/zkconn"
+)
+
+// Session is one ZooKeeper session. What succeeds on it happened in it; when it
+// is over it stays over, and everything asked of it fails with
+// ErrSessionExpired, or ErrClosed where the client was closed.
+//
+// Calls wait for a connection while there is none. Reads are repeated until they
+// are answered or their context ends. Writes are repeated only where the server
+// certainly has not executed them; where their answer is lost they return
+// ErrOutcomeUnknown.
+type Session struct {
+	client *Client
+	cfg    *config
+	conn   *zkconn.Conn
+	state  *stateVar
+
+	ctx    context.Context // ends with the session
+	cancel context.CancelFunc
+	joined chan struct{} // closed when all goroutines have ended
+
+	pokes       chan struct{} // wakes the keeper; holds one token
+	renewerPoke chan struct{} // wakes the renewer; holds one token
+
+	mu        sync.Mutex
+	over      bool // no further goroutines
+	wg        sync.WaitGroup
+	reserved  int // bytes of ephemeral paths
+	deleting  int // background deletions under way
+	idle      chan struct{}
+	leases    map[*Lease]struct{}
+	nextInRow int           // contenders that are next in line
+	demand    time.Duration // when the first of those came
+	arming    []*Lease      // leases whose own watch is not armed yet, oldest first
+	looks     []*Lease      // leases to look at
+	lookers   int
+	nextLapse time.Duration       // when to compare leases with the clock
+	connects  int                 // connections that lapse has seen
+	proof     chan struct{}       // closed and replaced after each renewal
+	givenUp   map[string]struct{} // uuids of creates that nobody wants any more
+}
+
+func newSession(c *Client) *Session {
+	s := &Session{
+		client:      c,
+		cfg:         c.cfg,
+		state:       newStateVar(Connected),
+		joined:      make(chan struct{}),
+		pokes:       make(chan struct{}, 1),
+		renewerPoke: make(chan struct{}, 1),
+		idle:        make(chan struct{}),
+		proof:       make(chan struct{}),
+		leases:      make(map[*Lease]struct{}),
+		givenUp:     make(map[string]struct{}),
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// start is called once, with the connected session.
+func (s *Session) start(conn *zkconn.Conn) {
+	s.conn = conn
+	s.wg.Go(s.keep)
+	s.wg.Go(s.renew)
+	s.client.wg.Go(s.join)
+	s.traceState(Connected, nil)
+}
+
+// join waits for the end of the session and for its goroutines.
+func (s *Session) join() {
+	defer close(s.joined)
+	<-s.conn.Done()
+	s.cancel()
+	s.mu.Lock()
+	s.over = true
+	s.mu.Unlock()
+	s.wg.Wait()
+	<-s.conn.Joined()
+}
+
+// spawn runs fn on a goroutine of the session; false means that it is over.
+func (s *Session) spawn(fn func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return false
+	}
+	s.wg.Go(fn)
+	return true
+}
+
+// end ends the session, at the server too where that can be reached in time.
+func (s *Session) end(reason error) {
+	s.endLeases(reason)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	s.conn.Close(ctx)
+	<-s.joined
+}
+
+// ID returns the session's id, as the servers show it in their own listings.
+func (s *Session) ID() int64 { return s.conn.SessionID() }
+
+// Timeout returns the session timeout T that the servers granted: the smallest,
+// where they granted several over the session's life.
+func (s *Session) Timeout() time.Duration { return s.conn.Chain().Timeout() }
+
+// Server returns the address of the server in use, "" while there is none.
+func (s *Session) Server() string { return s.conn.Server() }
+
+// Identity returns what contenders made on this session show of themselves.
+func (s *Session) Identity() string { return s.cfg.identity }
+
+// Done is closed when the session is over.
+func (s *Session) Done() <-chan struct{} { return s.conn.Done() }
+
+// Err returns why the session is over, nil while it lasts.
+func (s *Session) Err() error {
+	reason := s.conn.Reason()
+	if reason == nil {
+		return nil
+	}
+	return translate(errors.Join(zkconn.ErrOver, reason))
+}
+
+// State returns the session's state, and a channel that is closed when it is no
+// longer this.
+func (s *Session) State() (State, <-chan struct{}) { return s.state.get() }
+
+// updateState follows the connection. The keeper alone calls it.
+func (s *Session) updateState() {
+	state, cause := Connected, error(nil)
+	switch reason := s.conn.Reason(); {
+	case errors.Is(reason, zkconn.ErrClosed):
+		state, cause = Closed, ErrClosed
+	case reason != nil:
+		state, cause = Lost, reason
+	case !s.conn.Connected():
+		state = Suspended
+	}
+	if s.state.set(state) {
+		s.traceState(state, cause)
+		s.client.sessionChanged()
+	}
+}
+
+func (s *Session) traceState(state State, cause error) {
+	s.cfg.logger.Debug("zookeeper session", "session", s.ID(), "state", state, "cause", cause)
+	if fn := s.cfg.trace.SessionState; fn != nil {
+		fn(SessionEvent{Session: s.ID(), State: state, Timeout: s.Timeout(), Cause: cause})
+	}
+}
+
+// now reads the lease clock.
+func (s *Session) now() time.Duration { return s.cfg.clock() }
+
+// poke wakes the keeper.
+func (s *Session) poke() {
+	select {
+	case s.pokes <- struct{}{}:
+	default:
+	}
+	s.pokeRenewer()
+}
+
+func (s *Session) pokeRenewer() {
+	select {
+	case s.renewerPoke <- struct{}{}:
+	default:
+	}
+}
+
+// reserve sets aside bytes of ephemeral paths, if the session may own that
+// many.
+func (s *Session) reserve(bytes int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reserved+bytes > s.cfg.ephemeralSize {
+		return bytes == 0
+	}
+	s.reserved += bytes
+	return true
+}
+
+// Unreserve gives back what SessionFor has set aside.
+func (s *Session) Unreserve(bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reserved -= bytes
+}
+
+// awaitIdle waits until the session holds no lease and deletes nothing.
+func (s *Session) awaitIdle(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		busy, idle := len(s.leases) > 0 || s.deleting > 0, s.idle
+		s.mu.Unlock()
+		if !busy {
+			return nil
+		}
+		select {
+		case <-idle:
+		case <-s.Done():
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// noteIdle wakes awaitIdle where that has become true. s.mu is held.
+func (s *Session) noteIdle() {
+	if len(s.leases) == 0 && s.deleting == 0 {
+		close(s.idle)
+		s.idle = make(chan struct{})
+	}
+}

@@ -1,0 +1,88 @@
+package recipes
+
+import (
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/fence"
+)
+
+// Trace is a set of functions that are called as things happen; nil ones cost
+// nothing. They are called from any goroutine, more than one at a time, with no
+// lock held, and must return soon: what they are told about waits for them.
+type Trace struct {
+	// SessionState is called when a session begins, is suspended, goes on, or
+	// ends.
+	SessionState func(SessionEvent)
+	// Renewed is called after each renewal of a session's lease clock, with
+	// Err set if it got no confirmation.
+	Renewed func(RenewalEvent)
+	// Enqueued is called when a contender was made.
+	Enqueued func(ContenderEvent)
+	// Waiting is called when a contender knows its position, and again when
+	// that changes.
+	Waiting func(WaitEvent)
+	// Granted is called when a lease is given.
+	Granted func(LeaseEvent)
+	// Lost is called when a lease ends without having been released.
+	Lost func(LeaseEvent)
+	// Released is called when a released lease's znodes are gone, or have been
+	// given up on with Err.
+	Released func(LeaseEvent)
+	// CleanedUp is called when an unwanted znode was deleted in the background,
+	// or given up on with Err.
+	CleanedUp func(CleanupEvent)
+	// Stranger is called once for each name in a queue's directory that is no
+	// contender but makes a Curator peer wait for it.
+	Stranger func(StrangerEvent)
+}
+
+// SessionEvent is a change of a session's state.
+type SessionEvent struct {
+	Session int64
+	State   State
+	Timeout time.Duration // the smallest granted so far
+	Cause   error         // of a suspension or an end
+}
+
+// RenewalEvent is a renewal of a session's lease clock.
+type RenewalEvent struct {
+	Session   int64
+	Took      time.Duration
+	Remaining time.Duration // after it
+	Err       error
+}
+
+// ContenderEvent is about one contender.
+type ContenderEvent struct {
+	Path    string // of the contender's znode
+	Session int64
+	Token   fence.Token // 0 if it is not known yet
+}
+
+// WaitEvent is about the place of one contender in its queue.
+type WaitEvent struct {
+	ContenderEvent
+	Position int    // how many stand before it
+	Behind   string // the znode that it waits for
+}
+
+// LeaseEvent is about one lease.
+type LeaseEvent struct {
+	Path    string // of the lock
+	Token   fence.Token
+	Session int64
+	Held    time.Duration // since the grant
+	Err     error
+}
+
+// CleanupEvent is about a znode that nobody wants.
+type CleanupEvent struct {
+	Path    string
+	Session int64
+	Err     error
+}
+
+// StrangerEvent is about a name that does not belong where it is.
+type StrangerEvent struct {
+	Dir, Name string
+}

@@ -1,0 +1,102 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// workContext is a context that ends with a lease, or some time before.
+type workContext struct {
+	cancel context.CancelCauseFunc
+	grace  time.Duration
+}
+
+// Context returns a context that ends with the lease, or with parent. Its cause
+// is then why the lease is over.
+func (l *Lease) Context(parent context.Context) context.Context {
+	return l.context(parent, 0)
+}
+
+// ErrStop is the cause of the contexts that Do and Run give to their function
+// when they end because the lease is about to.
+var ErrStop = errors.New("recipes: lease about to end")
+
+func (l *Lease) context(parent context.Context, grace time.Duration) context.Context {
+	ctx, cancel := context.WithCancelCause(parent)
+	w := &workContext{cancel: cancel, grace: grace}
+	l.mu.Lock()
+	over := l.err
+	if over == nil {
+		if l.contexts == nil {
+			l.contexts = make(map[*workContext]struct{})
+		}
+		l.contexts[w] = struct{}{}
+	}
+	l.mu.Unlock()
+	if over != nil {
+		cancel(over)
+		return ctx
+	}
+	// Where the parent ends first the lease must not hold on to the context.
+	context.AfterFunc(ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.contexts, w)
+	})
+	if grace > 0 {
+		l.s.relapse()
+	}
+	return ctx
+}
+
+// Do runs fn under the lease and releases it when fn has returned, never before.
+// The context that fn gets ends with ctx, and StopGrace before the lease does,
+// so that fn can stop in time; after the end of the lease only the token
+// protects what fn still does.
+//
+// Do returns fn's error, and ErrLost if the lease was lost, also where fn
+// returned nil. A panic of fn releases the lease and goes on.
+func (l *Lease) Do(ctx context.Context, fn func(context.Context, *Lease) error) (err error) {
+	l.mu.Lock()
+	l.kept = true
+	l.mu.Unlock()
+	defer func() {
+		// Whatever became of ctx, the znode must go; the release goes on in the
+		// background where the server does not answer.
+		rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.s.Timeout())
+		defer cancel()
+		err = errors.Join(err, l.Release(rctx))
+	}()
+	work, stop := context.WithCancel(l.context(ctx, l.s.stopGrace()))
+	defer stop()
+	return fn(work, l)
+}
+
+// stopGrace is the configured one, or less where the servers granted a shorter
+// timeout than it was meant for.
+func (s *Session) stopGrace() time.Duration {
+	return min(s.cfg.stopGrace, s.conn.Chain().Rhythm().Floor()/2)
+}
+
+// stopping ends the contexts whose grace has begun, and returns when the next
+// one does; ok is false where there is none.
+func (l *Lease) stopping(now, until time.Duration) (next time.Duration, ok bool) {
+	l.mu.Lock()
+	var due []*workContext
+	for w := range l.contexts {
+		if w.grace == 0 {
+			continue
+		}
+		if at := until - w.grace; at <= now {
+			due = append(due, w)
+		} else if !ok || at < next {
+			next, ok = at, true
+		}
+	}
+	l.mu.Unlock()
+	for _, w := range due {
+		w.cancel(ErrStop)
+	}
+	return next, ok
+}
