@@ -42,10 +42,7 @@ func (s *Session) nextRenewal(now time.Duration) time.Duration {
 	}
 	chain := s.conn.Chain()
 	rhythm := chain.Rhythm()
-	at, again := rhythm.Next(now, chain.Deadline(), link)
-	if again {
-		at = now
-	}
+	at := rhythm.Next(now, chain.Deadline(), link)
 	if s.cfg.strictGrant {
 		return at
 	}

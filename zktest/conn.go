@@ -24,12 +24,13 @@ type conn struct {
 	cable  atomic.Pointer[Cable]
 
 	// Guarded by srv.mu.
-	session int64
-	timeout time.Duration
-	ids     []identity
-	pending []*request // in the order they came, until they are answered
-	since   time.Time
-	last    struct { // for the four-letter words
+	session    int64
+	timeout    time.Duration
+	ids        []identity
+	pending    []*request // in the order they came, until they are answered
+	since      time.Time
+	impatience *job     // closes the connection if it does not get a session
+	last       struct { // for the four-letter words
 		op       jute.Op
 		xid      int32
 		zxid     int64

@@ -115,6 +115,10 @@ func (s *Server) Depose(to int) {
 		m.leave()
 	}
 	old.deposed = true
+	old.believed = map[int64]bool{}
+	for id := range s.sessions.byID {
+		old.believed[id] = true
+	}
 	s.leader = next
 	s.log.add(entry{kind: "deposed", text: old.addr + ", " + next.addr + " leads"})
 	for _, m := range s.members {

@@ -37,6 +37,9 @@ func (c *conn) open() bool {
 	return c.connect(req, len(rest) > 0)
 }
 
+// sessionless is how long a connection may be without a session.
+const sessionless = 10 * time.Second
+
 // connect handles the request for a session.
 func (c *conn) connect(req jute.ConnectRequest, knowsReadOnly bool) bool {
 	r := &request{conn: c, op: jute.OpCreateSession, handshake: true, resumes: req.SessionID != 0, knowsReadOnly: knowsReadOnly}
@@ -98,9 +101,12 @@ func (c *conn) resume(r *request, req jute.ConnectRequest) {
 	}
 	c.session = req.SessionID
 	c.pending = append(c.pending, r)
-	if m.deposed {
-		// A deposed leader still believes in its own table.
+	switch {
+	case m.deposed && m.believed[c.session]:
 		c.welcome(r)
+		return
+	case m.deposed:
+		c.expired()
 		return
 	}
 	m.forward(func() {
@@ -135,6 +141,7 @@ func (c *conn) welcome(r *request) {
 	c.member.touch(c.session, c.timeout)
 	c.srv.log.add(entry{kind: "connected", session: c.session, resumed: r.resumes})
 	c.pending = c.pending[1:]
+	c.srv.clock.cancel(c.impatience)
 	if r.hook.dropReply() {
 		c.abort()
 		return

@@ -27,7 +27,7 @@ type Match struct {
 type Request struct {
 	Op      Op
 	Path    string // the first, in a multi
-	Session int64
+	Session int64  // as in Match
 	Addr    string // of the server that was asked
 }
 
@@ -222,7 +222,7 @@ func (h *Hook) matches(r *request, session int64) bool {
 // before does what is to be done before the server sees the request. It runs
 // on the connection's reading goroutine, without the server's lock, and
 // returns false if the request is lost.
-func (h *Hook) before(r *request) bool {
+func (h *Hook) before(r *request, session int64) bool {
 	c := r.conn
 	switch a := h.action; {
 	case a.drop:
@@ -243,7 +243,7 @@ func (h *Hook) before(r *request) bool {
 			return false
 		}
 	case a.call != nil:
-		a.call(Request{Op: r.op, Path: r.path(), Session: c.session, Addr: c.member.Addr()})
+		a.call(Request{Op: r.op, Path: r.path(), Session: session, Addr: c.member.Addr()})
 	}
 	return !c.over.Load()
 }

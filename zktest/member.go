@@ -35,6 +35,7 @@ type Member struct {
 	// touched are the sessions whose clients have been heard of since the
 	// leader's last ping, with their timeouts.
 	touched     map[int64]time.Duration
+	believed    map[int64]bool // the sessions of a deposed leader
 	nextSession int64
 }
 
@@ -116,6 +117,7 @@ func (m *Member) forget(c *conn) {
 	}
 	delete(m.conns, c)
 	m.watches.drop(c)
+	m.srv.clock.cancel(c.impatience)
 	c.pending = nil
 	m.srv.log.add(entry{kind: "disconnected", session: c.session})
 }
@@ -168,6 +170,10 @@ func (m *Member) serve(nc net.Conn) {
 		c.cable.Store(cable)
 	}
 	m.conns[c] = struct{}{}
+	c.impatience = s.clock.after(sessionless, func() {
+		m.forget(c)
+		c.abort()
+	})
 	s.running.Add(2)
 	go c.read()
 	go c.write()

@@ -60,7 +60,7 @@ func (s *Server) commit(x *txn) {
 	}
 	s.leader.apply(x)
 	for _, m := range s.members {
-		if m != s.leader && !m.deposed && !m.away {
+		if !m.leads() && !m.deposed && !m.away {
 			m.link.down.send(func() { m.apply(x) })
 		}
 	}

@@ -110,7 +110,7 @@ func (c *conn) intercept(r *request, session int64) bool {
 	if r.hook == nil {
 		return true
 	}
-	return r.hook.before(r)
+	return r.hook.before(r, session)
 }
 
 // submit puts a request into the queue of its connection. A write goes to the

@@ -99,12 +99,18 @@ func New(opts ...Option) (*Server, error) {
 	return s, nil
 }
 
-// newEpoch starts to count transactions anew, as each new leader does. A
-// server alone has no epochs.
+// newEpoch starts to count transactions anew, as each new leader does, and its
+// followers with it. A server alone has no epochs.
 func (s *Server) newEpoch() {
-	if len(s.members) > 1 {
-		s.epoch++
-		s.zxid = s.epoch << 32
+	if len(s.members) == 1 {
+		return
+	}
+	s.epoch++
+	s.zxid = s.epoch << 32
+	for _, m := range s.members {
+		if !m.deposed && !m.away {
+			m.tree.zxid = s.zxid
+		}
 	}
 }
 
@@ -320,9 +326,8 @@ func (s *Server) watchLinks() {
 // pingFollowers asks each follower which clients it has heard of. What it
 // answers, and nothing else, moves the clocks of their sessions.
 func (s *Server) pingFollowers() {
-	leader := s.leader
 	for _, m := range s.members {
-		if m == leader || m.deposed || m.away {
+		if m.leads() || m.deposed || m.away || s.down {
 			continue
 		}
 		m.link.down.send(func() {

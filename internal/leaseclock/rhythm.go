@@ -38,21 +38,19 @@ func (r Rhythm) Patience() time.Duration { return min(r.period, r.floor/2) }
 func (r Rhythm) Proof() time.Duration { return min(r.gap/3, r.timeout/32) }
 
 // Next returns when the next renewal is due, given the deadline that the chain
-// has reached. again says that the renewal just confirmed should be followed by
-// another one at once, because one alone does not last for a period.
-func (r Rhythm) Next(now, deadline Instant, l *Link) (at Instant, again bool) {
-	left := deadline - now
-	if left >= r.floor+r.period/2 {
-		return deadline - r.floor, false
+// has reached; at or before now means at once.
+func (r Rhythm) Next(now, deadline Instant, l *Link) Instant {
+	if deadline-now >= r.floor+r.period/2 {
+		return deadline - r.floor
 	}
+	// One write more may be all that is missing.
 	if l.Promising() {
-		return now, true
+		return now
 	}
-	// Nothing that could be proven now lasts long enough: come back when the
-	// next answered frame can be, or soon, when there may be one.
-	soon := now + r.timeout/20
+	// What could be proven now does not last. Come back when the next frame
+	// that is worth it can be proven, or when there may be one.
 	if at, ok := l.Eligible(r.timeout / 20); ok {
-		return max(at, soon), false
+		return at
 	}
-	return soon, false
+	return now + r.timeout/20
 }
