@@ -83,23 +83,12 @@ func (c *Client) State() (State, <-chan struct{}) { return c.state.get() }
 
 // Session returns the session in use. It waits for one until ctx ends.
 func (c *Client) Session(ctx context.Context) (*Session, error) {
-	return c.pick(ctx, "session", 0)
+	return c.pick(ctx, 0)
 }
 
-// SessionFor returns a session that can own further ephemeral znodes whose
-// paths take the given number of bytes, and sets them aside. Whoever does not
-// use them gives them back with Unreserve.
-func (c *Client) SessionFor(ctx context.Context, bytes int) (*Session, error) {
-	if bytes > c.cfg.ephemeralSize {
-		return nil, fmt.Errorf("recipes: ephemeral paths of %d bytes at once: one session may own %d: %w",
-			bytes, c.cfg.ephemeralSize, ErrTooLarge)
-	}
-	return c.pick(ctx, "session", bytes)
-}
-
-func (c *Client) pick(ctx context.Context, op string, bytes int) (*Session, error) {
+func (c *Client) pick(ctx context.Context, bytes int) (*Session, error) {
 	for {
-		s, changed, err := c.tryPick(ctx, op, bytes)
+		s, changed, err := c.tryPick(ctx, bytes)
 		if s != nil || err != nil {
 			return s, err
 		}
@@ -113,14 +102,17 @@ func (c *Client) pick(ctx context.Context, op string, bytes int) (*Session, erro
 
 // tryPick returns a session or an error, or else a channel that is closed when
 // it is worth another try.
-func (c *Client) tryPick(ctx context.Context, op string, bytes int) (*Session, <-chan struct{}, error) {
+func (c *Client) tryPick(ctx context.Context, bytes int) (*Session, <-chan struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return nil, nil, &OpError{Op: op, Err: ErrClosed}
+		return nil, nil, &OpError{Op: "session", Err: ErrClosed}
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, nil, c.neverConnected(op, err)
+		if c.live() {
+			return nil, nil, &OpError{Op: "session", Err: err}
+		}
+		return nil, nil, c.neverConnected("session", err)
 	}
 	for _, s := range c.sessions {
 		if s.conn.Reason() == nil && s.reserve(bytes) {
@@ -128,13 +120,18 @@ func (c *Client) tryPick(ctx context.Context, op string, bytes int) (*Session, <
 		}
 	}
 	if c.openErr != nil {
-		return nil, nil, &OpError{Op: op, Err: c.openErr}
+		return nil, nil, &OpError{Op: "session", Err: c.openErr}
 	}
 	if c.wanted < max(bytes, 1) {
 		c.wanted = max(bytes, 1)
 		c.broadcast()
 	}
 	return nil, c.changed, nil
+}
+
+// live reports whether some session is not over. c.mu is held.
+func (c *Client) live() bool {
+	return slices.ContainsFunc(c.sessions, func(s *Session) bool { return s.conn.Reason() == nil })
 }
 
 // neverConnected explains a context's end with what kept the servers away. c.mu

@@ -73,9 +73,9 @@ func final(err error) bool {
 func (s *Session) deleted(d *Deletion, err error, reserved int) {
 	s.mu.Lock()
 	s.deleting--
-	s.reserved -= reserved
 	s.noteIdle()
 	s.mu.Unlock()
+	s.Unreserve(reserved)
 	d.err = err
 	close(d.done)
 }

@@ -26,6 +26,9 @@ var (
 	ErrOutcomeUnknown = errors.New("recipes: outcome unknown")
 	// ErrClosed is returned when the client was closed.
 	ErrClosed = errors.New("recipes: client closed")
+	// ErrSessionFull is returned when the session would own more ephemeral znodes
+	// than its ensemble could survive: see WithEphemeralBudget.
+	ErrSessionFull = errors.New("recipes: session owns too many ephemeral znodes")
 	// ErrNotConnected is returned, along with the context's error, when no
 	// connection came about in time.
 	ErrNotConnected = errors.New("recipes: not connected")

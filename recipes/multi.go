@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkrecipes/zkrecipes/internal/zkconn"
 )
 
 // Op is one operation of a transaction; CreateOp, SetOp, DeleteOp and CheckOp
@@ -14,13 +16,14 @@ type Op struct {
 	name string
 	path string
 	data []byte
+	mode Mode // of a create
 	zk   func(s *Session) any
 }
 
 // CreateOp creates a znode. A nil ACL is the client's own. Containers cannot be
 // made in a transaction.
 func CreateOp(path string, data []byte, mode Mode, acl []ACL) Op {
-	return Op{"create", path, data, func(s *Session) any {
+	return Op{"create", path, data, mode, func(s *Session) any {
 		if acl == nil {
 			acl = s.cfg.acl
 		}
@@ -30,14 +33,14 @@ func CreateOp(path string, data []byte, mode Mode, acl []ACL) Op {
 
 // SetOp writes a znode's data if it has the given version; -1 stands for any.
 func SetOp(path string, data []byte, version int32) Op {
-	return Op{"set", path, data, func(s *Session) any {
+	return Op{"set", path, data, 0, func(s *Session) any {
 		return &zk.SetDataRequest{Path: s.abs(path), Data: data, Version: version}
 	}}
 }
 
 // DeleteOp deletes a znode if it has the given version; -1 stands for any.
 func DeleteOp(path string, version int32) Op {
-	return Op{"delete", path, nil, func(s *Session) any {
+	return Op{"delete", path, nil, 0, func(s *Session) any {
 		return &zk.DeleteRequest{Path: s.abs(path), Version: version}
 	}}
 }
@@ -45,7 +48,7 @@ func DeleteOp(path string, version int32) Op {
 // CheckOp demands that a znode exists and has the given version; -1 stands for
 // any.
 func CheckOp(path string, version int32) Op {
-	return Op{"check", path, nil, func(s *Session) any {
+	return Op{"check", path, nil, 0, func(s *Session) any {
 		return &zk.CheckVersionRequest{Path: s.abs(path), Version: version}
 	}}
 }
@@ -68,18 +71,53 @@ func (s *Session) multi(ctx context.Context, late func([]Result, error), ops []O
 	if err != nil {
 		return nil, err
 	}
-	var lateRes func([]zk.MultiResponse, error)
-	if late != nil {
-		lateRes = func(res []zk.MultiResponse, err error) { late(s.results(ops, res, err), err) }
+	if !s.reserve(s.cost(ops...)) {
+		return nil, &OpError{Op: "transaction", Session: s.ID(), Err: ErrSessionFull}
+	}
+	lateRes := func(res []zk.MultiResponse, err error) {
+		results := s.results(ops, res, err)
+		s.settle(ops, results, err)
+		if late != nil {
+			late(results, err)
+		}
 	}
 	res, err := write(ctx, s, lateRes, func(z *zk.Conn) ([]zk.MultiResponse, error) { return z.Multi(reqs...) })
 	results := s.results(ops, res, err)
+	s.settle(ops, results, err)
 	for i, r := range results {
 		if r.Err != nil && !errors.Is(r.Err, ErrNotRun) {
 			return results, &OpError{Op: ops[i].name, Path: ops[i].path, Session: s.ID(), Err: r.Err}
 		}
 	}
 	return results, s.opErr("transaction", "", err)
+}
+
+// cost is what operations take of the budget of ephemeral paths.
+func (s *Session) cost(ops ...Op) int {
+	n := 0
+	for _, op := range ops {
+		if op.mode.ephemeral() {
+			n += pathCost(s.abs(op.path), op.mode)
+		}
+	}
+	return n
+}
+
+// settle makes the budget follow a transaction's outcome. What is unknown stays
+// set aside.
+func (s *Session) settle(ops []Op, results []Result, err error) {
+	switch {
+	case err == nil:
+		for i, op := range ops {
+			if op.mode.ephemeral() {
+				s.charge(results[i].Path, s.cost(op))
+			} else if op.name == "delete" {
+				s.uncharge(op.path)
+			}
+		}
+	case !errors.Is(err, zkconn.ErrUnknown):
+		s.Unreserve(s.cost(ops...))
+	}
 }
 
 func (s *Session) requests(ops []Op) ([]any, error) {

@@ -156,24 +156,50 @@ func (s *Session) Create(ctx context.Context, path string, data []byte, mode Mod
 	if acl == nil {
 		acl = s.cfg.acl
 	}
-	var late func(string, error)
 	if mode.ephemeral() {
-		late = func(created string, err error) {
-			if err == nil {
-				s.Discard(s.rel(created))
-			}
+		return s.createEphemeral(ctx, path, data, mode, acl)
+	}
+	created, err := s.create(ctx, nil, path, data, mode, acl)
+	if err != nil {
+		return "", s.opErr("create", path, err)
+	}
+	return s.rel(created), nil
+}
+
+// createEphemeral keeps the session within its budget, and takes care of a
+// znode that nobody waits for any more.
+func (s *Session) createEphemeral(ctx context.Context, path string, data []byte, mode Mode, acl []ACL) (string, error) {
+	cost := pathCost(s.abs(path), mode)
+	if !s.reserve(cost) {
+		return "", &OpError{Op: "create", Path: path, Session: s.ID(), Err: ErrSessionFull}
+	}
+	late := func(created string, err error) {
+		switch {
+		case err == nil:
+			s.charge(s.rel(created), cost)
+			s.Discard(s.rel(created))
+		case !errors.Is(err, zkconn.ErrUnknown):
+			s.Unreserve(cost)
 		}
 	}
-	created, err := write(ctx, s, late, func(z *zk.Conn) (string, error) {
+	created, err := s.create(ctx, late, path, data, mode, acl)
+	if err != nil {
+		if !errors.Is(err, zkconn.ErrUnknown) {
+			s.Unreserve(cost)
+		}
+		return "", s.opErr("create", path, err)
+	}
+	s.charge(s.rel(created), cost)
+	return s.rel(created), nil
+}
+
+func (s *Session) create(ctx context.Context, late func(string, error), path string, data []byte, mode Mode, acl []ACL) (string, error) {
+	return write(ctx, s, late, func(z *zk.Conn) (string, error) {
 		if mode == Container {
 			return z.CreateContainer(s.abs(path), data, zk.FlagContainer, toZK(acl))
 		}
 		return z.Create(s.abs(path), data, mode.flags(), toZK(acl))
 	})
-	if err != nil {
-		return "", s.opErr("create", path, err)
-	}
-	return s.rel(created), nil
 }
 
 // Set writes a znode's data if it has the given version; -1 stands for any.
@@ -198,6 +224,9 @@ func (s *Session) Delete(ctx context.Context, path string, version int32) error 
 	_, err := write(ctx, s, nil, func(z *zk.Conn) (struct{}, error) {
 		return struct{}{}, z.Delete(s.abs(path), version)
 	})
+	if err == nil || errors.Is(err, zk.ErrNoNode) {
+		s.uncharge(path)
+	}
 	return s.opErr("delete", path, err)
 }
 

@@ -72,13 +72,6 @@ type Created struct {
 	DirDenied bool // TouchDir is not permitted here
 }
 
-// pathCost is what a path takes of a session's budget of ephemeral paths: its
-// length, and what the server writes beside it.
-func (c *Client) pathCost(dir, name string) int {
-	const protection, sequence, frame = len("_c_") + 36 + 1, 11, 4
-	return len(c.cfg.chroot) + len(dir) + 1 + protection + len(name) + sequence + frame
-}
-
 // CreateProtected makes an ephemeral sequential znode whose name carries a
 // unique id, so that it is found again where the answer to its creation was
 // lost. It is made on a session that has room for it.
@@ -92,7 +85,7 @@ func (c *Client) CreateProtected(ctx context.Context, p Protected) (*Created, er
 	if err := checkRequest(p.Dir+"/"+p.Name, p.Data); err != nil {
 		return nil, err
 	}
-	cost := c.pathCost(p.Dir, p.Name)
+	cost := pathCost(c.cfg.chroot+join(p.Dir, "_c_"+newUUID()+"-"+p.Name), EphemeralSequential)
 	s, err := c.SessionFor(ctx, cost)
 	if err != nil {
 		return nil, err

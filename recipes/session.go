@@ -33,8 +33,9 @@ type Session struct {
 	mu        sync.Mutex
 	over      bool // no further goroutines
 	wg        sync.WaitGroup
-	reserved  int // bytes of ephemeral paths
-	deleting  int // background deletions under way
+	reserved  int            // bytes of ephemeral paths
+	direct    map[string]int // of that, by path, what Create and Multi have made
+	deleting  int            // background deletions under way
 	idle      chan struct{}
 	leases    map[*Lease]struct{}
 	nextInRow int           // contenders that are next in line
@@ -58,6 +59,7 @@ func newSession(c *Client) *Session {
 		renewerPoke: make(chan struct{}, 1),
 		idle:        make(chan struct{}),
 		proof:       make(chan struct{}),
+		direct:      make(map[string]int),
 		leases:      make(map[*Lease]struct{}),
 		givenUp:     make(map[string]struct{}),
 	}
@@ -99,6 +101,9 @@ func (s *Session) spawn(fn func()) bool {
 
 // end ends the session, at the server too where that can be reached in time.
 func (s *Session) end(reason error) {
+	s.mu.Lock()
+	s.over = true // the session's end deletes its znodes, no need to do it one by one
+	s.mu.Unlock()
 	s.endLeases(reason)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -176,25 +181,6 @@ func (s *Session) pokeRenewer() {
 	case s.renewerPoke <- struct{}{}:
 	default:
 	}
-}
-
-// reserve sets aside bytes of ephemeral paths, if the session may own that
-// many.
-func (s *Session) reserve(bytes int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.reserved+bytes > s.cfg.ephemeralSize {
-		return bytes == 0
-	}
-	s.reserved += bytes
-	return true
-}
-
-// Unreserve gives back what SessionFor has set aside.
-func (s *Session) Unreserve(bytes int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.reserved -= bytes
 }
 
 // awaitIdle waits until the session holds no lease and deletes nothing.

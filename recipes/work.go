@@ -82,13 +82,19 @@ func (s *Session) stopGrace() time.Duration {
 // stopping ends the contexts whose grace has begun, and returns when the next
 // one does; ok is false where there is none.
 func (l *Lease) stopping(now, until time.Duration) (next time.Duration, ok bool) {
+	// A lease that awaits its proof has less left than some graces; half of it
+	// is for the proof to arrive.
+	longest := far
+	if !l.s.conn.Chain().IsProven(l.grant, now) {
+		longest = l.s.Timeout() / 16
+	}
 	l.mu.Lock()
 	var due []*workContext
 	for w := range l.contexts {
 		if w.grace == 0 {
 			continue
 		}
-		if at := until - w.grace; at <= now {
+		if at := until - min(w.grace, longest); at <= now {
 			due = append(due, w)
 		} else if !ok || at < next {
 			next, ok = at, true
