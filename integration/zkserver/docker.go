@@ -126,6 +126,8 @@ func (d *docker) String() string {
 	return fmt.Sprintf("ZooKeeper %s in Docker containers, %s", d.version, d.from)
 }
 
+func (d *docker) close() error { return d.client.Close() }
+
 func (d *docker) launch(ctx context.Context, s spec) (process, error) {
 	// The output goes to the file where a local server's goes.
 	command := []string{"sh", "-c", `exec zkServer.sh start-foreground "$0" >>"$1" 2>&1`, s.config, s.log}

@@ -23,30 +23,26 @@ func roles(t *testing.T, e *zkserver.Ensemble) (leader *zkserver.Server, followe
 }
 
 func TestEnsembleElectsAnotherLeaderWhenOneIsKilled(t *testing.T) {
-	for _, version := range []string{"3.8", "3.9"} {
-		t.Run(version, func(t *testing.T) {
-			e := start(t, zkserver.Config{Version: version, Servers: 3, Provider: zkserver.Local})
-			leader, followers := roles(t, e)
-			conn := dial(t, 10*time.Second, followers[0].Addr())
-			create(t, conn, "/kept")
+	eachProvider(t, func(t *testing.T, cfg zkserver.Config) {
+		cfg.Servers = 3
+		e := start(t, cfg)
+		leader, followers := roles(t, e)
+		create(t, dial(t, 10*time.Second, followers[0].Addr()), "/kept")
 
-			require.NoError(t, leader.Kill())
-			next, err := e.Leader(within(t))
-			require.NoError(t, err)
-			require.NotSame(t, leader, next)
+		require.NoError(t, leader.Kill())
+		next, err := e.Leader(within(t))
+		require.NoError(t, err)
+		require.NotSame(t, leader, next)
 
-			require.NoError(t, leader.Restart(within(t)))
-			got, _ := roles(t, e)
-			require.Same(t, next, got, "the one that came back follows")
-			exists, _, err := dial(t, 4*time.Second, leader.Addr()).Exists("/kept")
-			require.NoError(t, err)
-			require.True(t, exists)
-		})
-	}
+		require.NoError(t, leader.Restart(within(t)))
+		got, _ := roles(t, e)
+		require.Same(t, next, got, "the one that came back follows")
+		require.True(t, exists(t, leader, "/kept"))
+	})
 }
 
 func TestWipedServerGetsTheDataFromTheOthers(t *testing.T) {
-	e := start(t, zkserver.Config{Servers: 3, Provider: zkserver.Local})
+	e := start(t, zkserver.Config{Servers: 3})
 	_, followers := roles(t, e)
 	create(t, dial(t, 4*time.Second, followers[0].Addr()), "/kept")
 	require.NoError(t, followers[1].Wipe())
@@ -55,14 +51,14 @@ func TestWipedServerGetsTheDataFromTheOthers(t *testing.T) {
 	conn := dial(t, 4*time.Second, followers[1].Addr())
 	_, err := conn.Sync("/")
 	require.NoError(t, err)
-	exists, _, err := conn.Exists("/kept")
+	found, _, err := conn.Exists("/kept")
 	require.NoError(t, err)
-	require.True(t, exists)
+	require.True(t, found)
 }
 
 // The fact on which the lease clock stands: reads prove nothing.
 func TestFollowerCutOffFromItsPeersStillAnswersReadsWhenTheSessionIsGone(t *testing.T) {
-	e := start(t, zkserver.Config{Servers: 3, Provider: zkserver.Local})
+	e := start(t, zkserver.Config{Servers: 3})
 	leader, followers := roles(t, e)
 	cutOff, other := followers[0], followers[1]
 	const timeout = 1 * time.Second // of the session; the follower gives up after 10 ticks, 5 s
@@ -72,9 +68,9 @@ func TestFollowerCutOffFromItsPeersStillAnswersReadsWhenTheSessionIsGone(t *test
 	watcher := dial(t, 10*time.Second, other.Addr(), leader.Addr())
 	_, err = watcher.Sync("/")
 	require.NoError(t, err)
-	exists, _, gone, err := watcher.ExistsW("/lock")
+	found, _, gone, err := watcher.ExistsW("/lock")
 	require.NoError(t, err)
-	require.True(t, exists)
+	require.True(t, found)
 
 	e.Isolate(cutOff)
 	cut := time.Now()
@@ -87,8 +83,7 @@ func TestFollowerCutOffFromItsPeersStillAnswersReadsWhenTheSessionIsGone(t *test
 	require.NoError(t, e.Heal())
 	require.NoError(t, e.AwaitServing(within(t)))
 	eventually(t, "the follower learns that the session is gone", func() bool {
-		exists, _, err := dial(t, 4*time.Second, cutOff.Addr()).Exists("/lock")
-		return err == nil && !exists
+		return !exists(t, cutOff, "/lock")
 	})
 }
 
@@ -96,7 +91,7 @@ func TestFollowerCutOffFromItsPeersStillAnswersReadsWhenTheSessionIsGone(t *test
 // loses nothing: what was sent meanwhile still commits.
 func TestEachDirectionOfALinkIsControlledAlone(t *testing.T) {
 	// 20 s until a follower gives its leader up: no election interferes.
-	e := start(t, zkserver.Config{Servers: 3, Provider: zkserver.Local, Settings: map[string]string{"syncLimit": "40"}})
+	e := start(t, zkserver.Config{Servers: 3, Settings: map[string]string{"syncLimit": "40"}})
 	leader, followers := roles(t, e)
 	follower, other := followers[0], followers[1]
 	conn := dial(t, 20*time.Second, follower.Addr())
@@ -155,7 +150,7 @@ func TestEachDirectionOfALinkIsControlledAlone(t *testing.T) {
 // A server that dials back goes through the proxy too: with every link of the
 // leader swallowed the others elect, and it stays alone.
 func TestIsolatedLeaderIsDeposed(t *testing.T) {
-	e := start(t, zkserver.Config{Servers: 3, Provider: zkserver.Local})
+	e := start(t, zkserver.Config{Servers: 3})
 	leader, _ := roles(t, e)
 	e.Isolate(leader)
 	var next *zkserver.Server

@@ -53,6 +53,16 @@ func create(t *testing.T, conn *zk.Conn, path string) {
 	require.NoError(t, err)
 }
 
+// exists asks the server over a session of its own.
+func exists(t *testing.T, s *zkserver.Server, path string) bool {
+	t.Helper()
+	conn := dial(t, 4*time.Second, s.Addr())
+	defer conn.Close()
+	found, _, err := conn.Exists(path)
+	require.NoError(t, err)
+	return found
+}
+
 // eventually asks until ok or the end of patience; servers announce nothing.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()

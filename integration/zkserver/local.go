@@ -90,6 +90,8 @@ func (l *local) String() string {
 	return fmt.Sprintf("ZooKeeper %s as local Java processes, jars of %s", l.version, l.from)
 }
 
+func (*local) close() error { return nil }
+
 func (l *local) launch(_ context.Context, s spec) (process, error) {
 	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -1,6 +1,7 @@
 package zkserver
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -16,7 +17,7 @@ const leakPatience = 10 * time.Second
 // and fails if a goroutine is left.
 func Main(m *testing.M) {
 	code := m.Run()
-	if err := closeShared(); err != nil {
+	if err := errors.Join(closeShared(), closeLaunchers()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)
 	}

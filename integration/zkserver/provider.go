@@ -41,6 +41,7 @@ type spec struct {
 type launcher interface {
 	String() string // for people: what runs, and from where
 	launch(context.Context, spec) (process, error)
+	close() error
 }
 
 // process is a server that was launched. It runs until kill.
@@ -55,22 +56,43 @@ type process interface {
 // machine has, and preparing it, takes seconds.
 var launchers struct {
 	sync.Mutex
-	made map[string]func() (launcher, error)
+	made map[string]*madeLauncher
+}
+
+type madeLauncher struct {
+	once sync.Once
+	launcher
+	err error
 }
 
 func newLauncher(p Provider, version string) (launcher, error) {
 	launchers.Lock()
 	if launchers.made == nil {
-		launchers.made = make(map[string]func() (launcher, error))
+		launchers.made = make(map[string]*madeLauncher)
 	}
 	key := string(p) + " " + version
-	maker, ok := launchers.made[key]
+	m, ok := launchers.made[key]
 	if !ok {
-		maker = sync.OnceValues(func() (launcher, error) { return chooseLauncher(p, version) })
-		launchers.made[key] = maker
+		m = new(madeLauncher)
+		launchers.made[key] = m
 	}
 	launchers.Unlock()
-	return maker()
+	m.once.Do(func() { m.launcher, m.err = chooseLauncher(p, version) })
+	return m.launcher, m.err
+}
+
+// closeLaunchers is called by Main when no server runs any more.
+func closeLaunchers() error {
+	launchers.Lock()
+	defer launchers.Unlock()
+	var errs []error
+	for _, m := range launchers.made {
+		if m.err == nil {
+			errs = append(errs, m.close())
+		}
+	}
+	launchers.made = nil
+	return errors.Join(errs...)
 }
 
 // chooseLauncher honours the test's choice, then ZK_PROVIDER, then takes Docker

@@ -1,7 +1,11 @@
 package zkserver_test
 
 import (
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -11,67 +15,87 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/zkserver"
 )
 
-func TestServerServesTheVersionAskedFor(t *testing.T) {
-	for _, version := range []string{"3.8", "3.9"} {
-		t.Run(version, func(t *testing.T) {
-			e := start(t, zkserver.Config{Version: version, Provider: zkserver.Local})
-			create(t, dial(t, 4*time.Second, e.Addrs()...), "/node")
-			answer, err := e.Servers[0].Word(within(t), "srvr")
-			require.NoError(t, err)
-			require.Contains(t, answer, "Zookeeper version: "+version+".")
-			mode, err := e.Servers[0].Mode(within(t))
-			require.NoError(t, err)
-			require.Equal(t, zkserver.Standalone, mode)
-		})
+// eachProvider runs a test on both kinds of servers, in both versions.
+func eachProvider(t *testing.T, test func(*testing.T, zkserver.Config)) {
+	for _, provider := range []zkserver.Provider{zkserver.Local, zkserver.Docker} {
+		for _, version := range []string{"3.8", "3.9"} {
+			t.Run(string(provider)+" "+version, func(t *testing.T) {
+				test(t, zkserver.Config{Provider: provider, Version: version})
+			})
+		}
 	}
 }
 
+func TestServerServesTheVersionAskedFor(t *testing.T) {
+	eachProvider(t, func(t *testing.T, cfg zkserver.Config) {
+		s := start(t, cfg).Servers[0]
+		create(t, dial(t, 4*time.Second, s.Addr()), "/node")
+		answer, err := s.Word(within(t), "srvr")
+		require.NoError(t, err)
+		require.Contains(t, answer, "Zookeeper version: "+cfg.Version+".")
+		mode, err := s.Mode(within(t))
+		require.NoError(t, err)
+		require.Equal(t, zkserver.Standalone, mode)
+	})
+}
+
 func TestKilledServerKeepsItsDataAndWipedOneDoesNot(t *testing.T) {
-	for _, storage := range []zkserver.Storage{zkserver.Memory, zkserver.Disk} {
-		e := start(t, zkserver.Config{Provider: zkserver.Local, Storage: storage})
+	eachProvider(t, func(t *testing.T, cfg zkserver.Config) {
+		e := start(t, cfg)
 		s := e.Servers[0]
 		create(t, dial(t, 4*time.Second, s.Addr()), "/kept")
 
 		require.NoError(t, s.Kill())
 		require.False(t, s.Running())
+		_, err := net.Dial("tcp", s.Addr())
+		require.ErrorIs(t, err, syscall.ECONNREFUSED, "the proxy refuses as the server would")
 		require.NoError(t, s.Kill(), "killing twice is no error")
 		require.NoError(t, s.Restart(within(t)))
-		exists, _, err := dial(t, 4*time.Second, s.Addr()).Exists("/kept")
-		require.NoError(t, err)
-		require.True(t, exists)
+		require.True(t, exists(t, s, "/kept"))
 
 		require.NoError(t, e.Wipe(within(t)))
-		exists, _, err = dial(t, 4*time.Second, s.Addr()).Exists("/kept")
-		require.NoError(t, err)
-		require.False(t, exists)
-	}
+		require.False(t, exists(t, s, "/kept"))
+	})
+}
+
+func TestDataOnDiskIsForcedAndKept(t *testing.T) {
+	s := start(t, zkserver.Config{Storage: zkserver.Disk}).Servers[0]
+	config, err := os.ReadFile(filepath.Join(filepath.Dir(s.DataDir()), "zoo.cfg"))
+	require.NoError(t, err)
+	require.NotContains(t, string(config), "forceSync=no")
+	create(t, dial(t, 4*time.Second, s.Addr()), "/kept")
+	require.NoError(t, s.Restart(within(t)))
+	require.True(t, exists(t, s, "/kept"))
 }
 
 func TestFrozenServerAnswersNobodyUntilThawed(t *testing.T) {
-	e := start(t, zkserver.Config{Provider: zkserver.Local})
-	s := e.Servers[0]
-	conn := dial(t, 20*time.Second, s.Addr())
-	require.NoError(t, s.Freeze())
-	require.True(t, s.Running())
+	eachProvider(t, func(t *testing.T, cfg zkserver.Config) {
+		s := start(t, cfg).Servers[0]
+		conn := dial(t, 20*time.Second, s.Addr())
+		require.NoError(t, s.Freeze())
+		require.True(t, s.Running())
 
-	answered := make(chan error, 1)
-	go func() {
-		_, err := conn.Create("/late", nil, 0, zk.WorldACL(zk.PermAll))
-		answered <- err
-	}()
-	_, err := s.Mode(within(t))
-	require.Error(t, err, "a four-letter word is not answered")
-	require.Empty(t, answered)
+		answered := make(chan error, 1)
+		go func() {
+			_, err := conn.Create("/late", nil, 0, zk.WorldACL(zk.PermAll))
+			answered <- err
+		}()
+		_, err := s.Mode(within(t))
+		require.Error(t, err, "a four-letter word is not answered")
+		require.Empty(t, answered)
 
-	require.NoError(t, s.Thaw())
-	require.NoError(t, <-answered)
+		require.NoError(t, s.Thaw())
+		require.NoError(t, <-answered)
 
-	require.NoError(t, s.Freeze())
-	require.NoError(t, s.Kill(), "a frozen server can be killed")
+		require.NoError(t, s.Freeze())
+		require.NoError(t, s.Kill(), "a frozen server can be killed")
+		require.NoError(t, s.Restart(within(t)))
+		require.True(t, exists(t, s, "/late"))
+	})
 }
 
 func TestRestartTakesOtherSettings(t *testing.T) {
-	e := start(t, zkserver.Config{Provider: zkserver.Local})
+	e := start(t, zkserver.Config{})
 	s := e.Servers[0]
 	create(t, dial(t, 4*time.Second, s.Addr()), "/kept")
 	s.Configure(func(c *zkserver.Config) {
@@ -94,7 +118,7 @@ func TestRestartTakesOtherSettings(t *testing.T) {
 }
 
 func TestServerThatCannotStartSaysWhy(t *testing.T) {
-	e := start(t, zkserver.Config{Provider: zkserver.Local})
+	e := start(t, zkserver.Config{})
 	s := e.Servers[0]
 	s.Configure(func(c *zkserver.Config) { c.Settings["syncLimit"] = "not a number" })
 	err := s.Restart(within(t))

@@ -1,0 +1,120 @@
+// Package proof keeps the figures of tests that measure: it prints them always,
+// and writes them to docs/proof where the storm runs in full.
+package proof
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Full tells whether the storms run in full: ZKR_STORM=full.
+func Full() bool { return os.Getenv("ZKR_STORM") == "full" }
+
+// Size returns small, or full where the storms run in full.
+func Size[T any](small, full T) T {
+	if Full() {
+		return full
+	}
+	return small
+}
+
+// Report is one test's figures.
+type Report struct {
+	t     testing.TB
+	name  string
+	title string
+	start time.Time
+
+	mu    sync.Mutex
+	lines []string
+}
+
+// New begins the report of t, which ends with the test. name becomes the file's
+// name.
+func New(t testing.TB, name, title string) *Report {
+	r := &Report{t: t, name: name, title: title, start: time.Now()}
+	t.Cleanup(r.end)
+	return r
+}
+
+// Printf adds a line.
+func (r *Report) Printf(format string, args ...any) {
+	r.t.Helper()
+	line := fmt.Sprintf(format, args...)
+	r.t.Log(line)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, line)
+}
+
+// Table adds a table; the first row is its head.
+func (r *Report) Table(rows [][]string) {
+	r.t.Helper()
+	var b strings.Builder
+	for i, row := range rows {
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+		if i == 0 {
+			b.WriteString("|" + strings.Repeat(" --- |", len(row)) + "\n")
+		}
+	}
+	r.Printf("\n%s", b.String())
+}
+
+func (r *Report) end() {
+	if !Full() || r.t.Skipped() {
+		return
+	}
+	path, err := r.write()
+	if err != nil {
+		r.t.Errorf("proof: %v", err)
+		return
+	}
+	r.t.Logf("report written: %s", path)
+}
+
+func (r *Report) write() (string, error) {
+	dir, err := folder()
+	if err != nil {
+		return "", err
+	}
+	verdict := "passed"
+	if r.t.Failed() {
+		verdict = "FAILED"
+	}
+	text := fmt.Sprintf("# %s\n\n`ZKR_STORM=full go test -race -run '^%s$' ./%s` in `integration`, %s, %d CPUs, %s: %s after %v.\n\n%s\n",
+		r.title, r.t.Name(), packageName(), time.Now().Format(time.DateOnly), runtime.NumCPU(), runtime.Version(),
+		verdict, time.Since(r.start).Round(time.Second), strings.Join(r.lines, "\n\n"))
+	path := filepath.Join(dir, r.name+".md")
+	return filepath.Join("docs", "proof", r.name+".md"), os.WriteFile(path, []byte(text), 0o644)
+}
+
+// folder returns docs/proof of the repository, which is above the module of
+// these tests. Tests run in their package's folder.
+func folder() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for filepath.Base(dir) != "integration" {
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no folder integration above the working folder")
+		}
+		dir = filepath.Dir(dir)
+	}
+	dir = filepath.Join(filepath.Dir(dir), "docs", "proof")
+	return dir, os.MkdirAll(dir, 0o755)
+}
+
+func packageName() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "…"
+	}
+	return filepath.Base(dir)
+}

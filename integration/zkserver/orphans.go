@@ -1,0 +1,67 @@
+package zkserver
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/moby/moby/client"
+)
+
+// A container does not die with the test binary that started it. So each one
+// carries its owner's name, and the next test binary removes those whose owner
+// is gone.
+const ownerLabel = "zkrecipes.owner"
+
+// self names this process: machine, pid, and the time it started, for pids are
+// used again.
+func self() string { return owner(os.Getpid()) }
+
+func owner(pid int) string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s %d %s", host, pid, startTime(pid))
+}
+
+// startTime is the 22nd field of the process's stat; "" if there is none.
+func startTime(pid int) string {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	// The second field, the command in parentheses, may hold anything.
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	if len(fields) < 20 {
+		return ""
+	}
+	return fields[19]
+}
+
+// orphaned tells whether the named owner was a process of this machine that has
+// ended.
+func orphaned(name string) bool {
+	fields := strings.Fields(name)
+	host, _ := os.Hostname()
+	if len(fields) != 3 || fields[0] != host {
+		return false
+	}
+	pid, err := strconv.Atoi(fields[1])
+	return err == nil && owner(pid) != name
+}
+
+func (d *docker) removeOrphans(ctx context.Context) error {
+	list, err := d.client.ContainerList(ctx, client.ContainerListOptions{
+		All: true, Filters: make(client.Filters).Add("label", ownerLabel),
+	})
+	if err != nil {
+		return fmt.Errorf("zkserver: docker: %w", err)
+	}
+	for _, c := range list.Items {
+		if orphaned(c.Labels[ownerLabel]) {
+			// It fails where another test binary is removing the same one.
+			_, _ = d.client.ContainerRemove(ctx, c.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+		}
+	}
+	return nil
+}
