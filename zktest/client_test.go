@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/internal/jute"
+	"github.com/zkrecipes/zkrecipes/zktest"
 )
 
 // bare is a client without comfort: one connection, one request at a time,
@@ -113,4 +114,123 @@ func (c *bare) closed() bool {
 			return !ok || !ne.Timeout()
 		}
 	}
+}
+
+// open connects to the first server and opens a session of 10 s.
+func open(t testing.TB, s *zktest.Server) *bare { return openAt(t, s, 0, 10*time.Second) }
+
+func openAt(t testing.TB, s *zktest.Server, member int, timeout time.Duration) *bare {
+	t.Helper()
+	c, ok := handshake(t, dial(t, s, member), jute.ConnectRequest{TimeoutMillis: int32(timeout / time.Millisecond), Password: make([]byte, 16)})
+	require.True(t, ok)
+	require.NotZero(t, c.session.SessionID)
+	return c
+}
+
+func dial(t testing.TB, s *zktest.Server, member int) net.Conn {
+	t.Helper()
+	conn, err := s.Dial("tcp", s.Member(member).Addr(), time.Second)
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// resume resumes the session at a server, and tells whether it was answered.
+func (c *bare) resume(s *zktest.Server, member int) (*bare, bool) {
+	c.t.Helper()
+	return handshake(c.t, dial(c.t, s, member), c.resumption())
+}
+
+func (c *bare) id() int64 { return c.session.SessionID }
+
+func createBody(path string, flags int32) *jute.CreateRequest {
+	return &jute.CreateRequest{Path: path, ACL: jute.OpenACL(), Flags: flags}
+}
+
+func version(path string, v int32) *jute.PathVersionRequest {
+	return &jute.PathVersionRequest{Path: path, Version: v}
+}
+
+func watching(path string) *jute.PathWatchRequest {
+	return &jute.PathWatchRequest{Path: path, Watch: true}
+}
+
+func plain(path string) *jute.PathWatchRequest { return &jute.PathWatchRequest{Path: path} }
+
+func at(path string) *jute.PathRequest { return &jute.PathRequest{Path: path} }
+
+// create makes a znode that must succeed, and returns its path.
+func (c *bare) create(path string, flags int32) string {
+	c.t.Helper()
+	var reply jute.PathReply
+	require.Equal(c.t, jute.OK, c.do(jute.OpCreate, createBody(path, flags), &reply))
+	return reply.Path
+}
+
+// stat returns the Stat of a znode that must be there.
+func (c *bare) stat(path string) jute.Stat {
+	c.t.Helper()
+	var reply jute.StatReply
+	require.Equal(c.t, jute.OK, c.do(jute.OpExists, plain(path), &reply))
+	return reply.Stat
+}
+
+func (c *bare) exists(path string) bool {
+	c.t.Helper()
+	code := c.do(jute.OpExists, plain(path), &jute.StatReply{})
+	require.Contains(c.t, []jute.Code{jute.OK, jute.NoNode}, code)
+	return code == jute.OK
+}
+
+func (c *bare) set(path, data string) jute.Code {
+	c.t.Helper()
+	return c.do(jute.OpSetData, &jute.SetDataRequest{Path: path, Data: []byte(data), Version: -1}, &jute.StatReply{})
+}
+
+func (c *bare) delete(path string) jute.Code {
+	c.t.Helper()
+	return c.do(jute.OpDelete, version(path, -1), nil)
+}
+
+func op(o jute.Op, body jute.Record) jute.MultiOp { return jute.MultiOp{Op: o, Body: body} }
+
+// multi returns the results of a multi.
+func (c *bare) multi(ops ...jute.MultiOp) []jute.MultiResult {
+	c.t.Helper()
+	var reply jute.MultiReply
+	require.Equal(c.t, jute.OK, c.do(jute.OpMulti, &jute.MultiRequest{Ops: ops}, &reply))
+	return reply.Results
+}
+
+func (c *bare) ping() {
+	c.t.Helper()
+	require.Equal(c.t, jute.OK, c.do(jute.OpPing, &jute.Empty{}, nil))
+}
+
+// next waits for the next event.
+func (c *bare) next() jute.WatcherEvent {
+	c.t.Helper()
+	for len(c.events) == 0 {
+		c.poll()
+	}
+	ev := c.events[0]
+	c.events = c.events[1:]
+	return ev
+}
+
+// poll reads one frame, which must be an event.
+func (c *bare) poll() {
+	c.t.Helper()
+	b, err := c.read()
+	require.NoError(c.t, err)
+	var h jute.ReplyHeader
+	var ev jute.WatcherEvent
+	_, err = jute.Unmarshal(b, &h, &ev)
+	require.NoError(c.t, err)
+	require.Equal(c.t, jute.XidNotification, h.Xid)
+	c.events = append(c.events, ev)
+}
+
+func event(typ jute.EventType, path string) jute.WatcherEvent {
+	return jute.WatcherEvent{Type: typ, State: jute.StateSyncConnected, Path: path}
 }

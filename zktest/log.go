@@ -64,13 +64,13 @@ func (e *entry) write(b *strings.Builder) {
 		fmt.Fprintf(b, " xid %d", e.xid)
 	}
 	if e.path != "" {
-		fmt.Fprintf(b, " %s", e.path)
+		fmt.Fprintf(b, " %q", e.path)
 	}
 	if e.zxid != 0 {
 		fmt.Fprintf(b, " zxid %#x", e.zxid)
 	}
 	if e.kind == "reply" {
-		fmt.Fprintf(b, " %v", e.code)
+		fmt.Fprintf(b, " %s", e.code.String())
 	}
 	if e.resumed {
 		b.WriteString(" again")

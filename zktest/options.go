@@ -67,7 +67,7 @@ func (c *config) check() error {
 func WithTick(d time.Duration) Option { return option(func(c *config) { c.tick = d }) }
 
 // WithSessionTimeouts sets the range into which the timeouts that clients ask
-// for are brought. The default is 2 to 20 ticks.
+// for are brought. The default, also in the place of a 0, is 2 to 20 ticks.
 func WithSessionTimeouts(least, most time.Duration) Option {
 	return option(func(c *config) { c.minTimeout, c.maxTimeout = least, most })
 }

@@ -182,7 +182,9 @@ func settled(rec jute.Record, code jute.Code) func() (jute.Record, jute.Code) {
 
 func (c *conn) reply(r *request) {
 	rec, code := r.answer()
-	c.srv.log.add(entry{kind: "reply", session: c.session, op: r.op, xid: r.xid, code: code, zxid: c.member.tree.zxid})
+	if r.op != jute.OpPing {
+		c.srv.log.add(entry{kind: "reply", session: c.session, op: r.op, xid: r.xid, code: code, zxid: c.member.tree.zxid})
+	}
 	c.last.zxid = c.member.tree.zxid
 	switch {
 	case r.hook.dropReply():
