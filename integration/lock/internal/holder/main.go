@@ -176,7 +176,7 @@ func (h *holder) loop(path string, n int) {
 }
 
 // turn is one grant. What a holder believes begins when Lock has returned and
-// ends when it calls Release.
+// ends when it calls Release; Until is when that has returned.
 func (h *holder) turn(m *lock.Mutex) {
 	lease, err := m.Lock(context.Background())
 	iv := belief.Interval{From: belief.Now()}
@@ -188,6 +188,7 @@ func (h *holder) turn(m *lock.Mutex) {
 	lost := lease.Err()
 	iv.To = belief.Now()
 	err = errors.Join(lost, lease.Release(context.Background()))
+	iv.Until = belief.Now()
 	l := belief.Line{Event: belief.Granted, Name: m.Path(), Interval: &iv, Session: lease.Session().ID()}
 	if err != nil {
 		l.Err = err.Error()
