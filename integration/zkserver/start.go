@@ -3,6 +3,7 @@ package zkserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"testing"
@@ -38,10 +39,11 @@ func Start(t testing.TB, cfg Config) *Ensemble {
 	return e
 }
 
-// shared is the server of all tests of this binary that need no control.
+// shared holds the servers of all tests of this binary that need no control,
+// by what was asked for.
 var shared struct {
 	sync.Mutex
-	ens *Ensemble
+	ens map[string]*Ensemble
 }
 
 // Shared returns one server that the tests of this binary share: that of
@@ -50,44 +52,62 @@ var shared struct {
 // disturbed one of [Server.NewProxy]. [Main] closes it.
 func Shared(t testing.TB) *Ensemble {
 	t.Helper()
+	return share(t, Config{}, func(ctx context.Context) (*Ensemble, error) {
+		if connect, ok := external(""); ok {
+			return attach(connect)
+		}
+		return Launch(ctx, Config{})
+	})
+}
+
+// SharedAs is Shared for tests that need a certain kind of server: one for
+// each Config. Those of ZK_SERVERS will not do.
+func SharedAs(t testing.TB, cfg Config) *Ensemble {
+	t.Helper()
+	return share(t, cfg, func(ctx context.Context) (*Ensemble, error) { return Launch(ctx, cfg) })
+}
+
+func share(t testing.TB, cfg Config, start func(context.Context) (*Ensemble, error)) *Ensemble {
+	t.Helper()
+	key := fmt.Sprint(cfg)
 	shared.Lock()
 	defer shared.Unlock()
-	if shared.ens == nil {
+	e := shared.ens[key]
+	if e == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 		defer cancel()
 		var err error
-		if connect, ok := external(""); ok {
-			shared.ens, err = attach(connect)
-		} else {
-			shared.ens, err = Launch(ctx, Config{})
-		}
-		if err != nil {
-			shared.ens = nil
+		if e, err = start(ctx); err != nil {
 			giveUp(t, err)
 		}
+		if shared.ens == nil {
+			shared.ens = make(map[string]*Ensemble)
+		}
+		shared.ens[key] = e
 	}
-	t.Logf("zkserver: shared: %s", shared.ens.Provider())
-	return shared.ens
+	t.Logf("zkserver: shared: %s", e.Provider())
+	return e
 }
 
 // closeShared is called by Main when no test runs any more.
 func closeShared() error {
 	shared.Lock()
 	defer shared.Unlock()
-	if shared.ens == nil {
-		return nil
+	var errs []error
+	for _, e := range shared.ens {
+		errs = append(errs, e.Close())
 	}
-	err := shared.ens.Close()
 	shared.ens = nil
-	return err
+	return errors.Join(errs...)
 }
 
-// giveUp skips the test where this machine lacks something, loudly, and fails
-// it where everything must be there.
+// giveUp skips the test, loudly, where this machine lacks something and nobody
+// has said by CI that it must be there, or where ZK_PROVIDER rules it out.
 func giveUp(t testing.TB, err error) {
 	t.Helper()
 	missing := errors.Is(err, errUnavailable) || errors.Is(err, ErrNoControl)
-	if !missing || os.Getenv("CI") != "" {
+	skip := errors.Is(err, errForced) || missing && os.Getenv("CI") == ""
+	if !skip {
 		t.Fatalf("%v", err)
 	}
 	note("SKIPPED " + t.Name() + ": " + err.Error())
