@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/recipes"
+)
+
+// connection is how a command reaches the ensemble: the flags that all commands
+// share that do.
+type connection struct {
+	servers  string
+	within   time.Duration
+	timeout  time.Duration
+	tick     time.Duration
+	identity string
+}
+
+func (c *connection) register(fs *flags) {
+	servers := fs.env.get("ZKR_CONNECT")
+	if servers == "" {
+		servers = "localhost:2181"
+	}
+	fs.StringVar(&c.servers, "connect", servers, "the `SERVERS` as host:port,host:port/chroot; the variable ZKR_CONNECT does the same")
+	fs.DurationVar(&c.within, "connect-timeout", 30*time.Second, "give up after this `DURATION` where no server can be reached")
+	fs.DurationVar(&c.timeout, "session-timeout", recipes.DefaultSessionTimeout, "the servers end a session after this `DURATION` of silence; they may grant\nanother one")
+	fs.DurationVar(&c.tick, "tick", 0, "the servers' tickTime, if known, a `DURATION`: with it leases bear longer outages;\nless than the truth makes them unsafe")
+	fs.StringVar(&c.identity, "identity", "", "the `NAME` to show to those who wait (default host/pid)")
+}
+
+// dial connects. What the flags have got wrong comes as a usage error.
+func (c *connection) dial(ctx context.Context, opts ...recipes.Option) (*recipes.Client, error) {
+	all := []recipes.Option{recipes.WithSessionTimeout(c.timeout)}
+	if c.tick != 0 {
+		all = append(all, recipes.WithTickTime(c.tick))
+	}
+	if c.identity != "" {
+		all = append(all, recipes.WithIdentity(c.identity))
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.within)
+	defer cancel()
+	client, err := recipes.Dial(ctx, c.servers, append(all, opts...)...)
+	// Whatever goes wrong after the options were accepted is an OpError.
+	if op := (*recipes.OpError)(nil); err != nil && !errors.As(err, &op) {
+		return nil, usagef("%s", inFlags.Replace(explain(err)))
+	}
+	return client, err
+}
+
+// inFlags says with the names of flags what the library says with those of
+// options.
+var inFlags = strings.NewReplacer(
+	"stop grace", "--kill-after",
+	"session timeout", "--session-timeout",
+	"tick time", "--tick",
+	"connect string", "--connect",
+)

@@ -1,0 +1,13 @@
+// Command zkr runs commands under distributed locks on ZooKeeper, shows what
+// fencing tokens are good for, and runs a server to try things out on.
+//
+//	zkr lock /locks/report -- ./report.sh
+//	zkr demo
+//	zkr testserver
+//
+// "zkr help" tells the rest, the exit codes among it.
+//
+// Each command is one file that adds itself to the table in commands.go, and a
+// function of its arguments, its standard streams and its environment that
+// returns an exit code, so that tests run it like any other function.
+package main
