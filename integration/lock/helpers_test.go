@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/fence"
+	"github.com/zkrecipes/zkrecipes/integration/internal/proof"
 	"github.com/zkrecipes/zkrecipes/integration/lock/internal/belief"
 	"github.com/zkrecipes/zkrecipes/integration/worker"
 	"github.com/zkrecipes/zkrecipes/integration/zkserver"
@@ -25,6 +26,14 @@ const (
 	// patience bounds against hanging what takes seconds.
 	patience = 60 * time.Second
 )
+
+// parallel lets a test that mostly waits run beside others; not where figures
+// are kept.
+func parallel(t *testing.T) {
+	if !proof.Full() {
+		t.Parallel()
+	}
+}
 
 func within(t testing.TB, d time.Duration) context.Context {
 	t.Helper()

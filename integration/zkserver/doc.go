@@ -38,10 +38,10 @@
 //  3. Local Java processes, from the release unpacked at ZK_HOME, else from
 //     Debian's packages (scripts/zookeeper-jars.sh).
 //
-// ZK_PROVIDER=docker or local forces one of the last two, as Config.Provider
-// does for one test; ZK_VERSION (3.8, 3.9) is the version where a test names
-// none. Which one ran is printed. Where there is none, tests are skipped, and
-// fail if CI is set.
+// ZK_PROVIDER=docker or local forces one of the last two; a test that names the
+// other one in its Config is skipped. ZK_VERSION (3.8, 3.9) is the version where
+// a test names none. Which one ran is printed. Where there is none, tests are
+// skipped, and fail if CI is set.
 //
 // Every server listens on loopback alone and dies with the test binary.
 //

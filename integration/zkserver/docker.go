@@ -41,9 +41,11 @@ func newDocker(version string) (launcher, error) {
 	}
 	d := &docker{version: version, client: c}
 	if d.image, d.from, err = chooseImage(ctx, c, version); err != nil {
+		_ = c.Close()
 		return nil, fmt.Errorf("zkserver: docker: %w: %w", errUnavailable, err)
 	}
-	return d, d.removeOrphans(ctx)
+	d.removeOrphans(ctx)
+	return d, nil
 }
 
 // setDockerEnvironment tells testcontainers what it would guess wrong: its
@@ -73,11 +75,12 @@ func engine(ctx context.Context) (*testcontainers.DockerClient, error) {
 		return nil, err
 	}
 	info, err := c.Client.Info(ctx, client.InfoOptions{})
-	if err != nil {
-		return nil, err
+	if err == nil && info.Info.Name != hostname() {
+		err = fmt.Errorf("the engine runs on %q, not on this machine (%q)", info.Info.Name, hostname())
 	}
-	if here, err := os.Hostname(); err != nil || info.Info.Name != here {
-		return nil, fmt.Errorf("the engine runs on %q, not on this machine (%q)", info.Info.Name, here)
+	if err != nil {
+		_ = c.Close()
+		return nil, err
 	}
 	return c, nil
 }
@@ -95,7 +98,8 @@ func chooseImage(ctx context.Context, c *testcontainers.DockerClient, version st
 	if errPull == nil {
 		return official, "official image", nil
 	}
-	if image, err = script(ctx, "zookeeper-image.sh", version); err != nil {
+	env := "DOCKER_HOST=" + c.DaemonHost() // which need not be what the command line would choose
+	if image, err = script(ctx, []string{env}, "zookeeper-image.sh", version); err != nil {
 		return "", "", fmt.Errorf("%w; %w", errPull, err)
 	}
 	return image, "image of Debian's packages, " + image, nil

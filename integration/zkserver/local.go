@@ -1,9 +1,7 @@
 package zkserver
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -43,7 +41,7 @@ func newLocal(version string) (launcher, error) {
 	if dir == "" {
 		ctx, cancel := context.WithTimeout(context.Background(), prepareTimeout)
 		defer cancel()
-		if dir, err = script(ctx, "zookeeper-jars.sh", version); err != nil {
+		if dir, err = script(ctx, nil, "zookeeper-jars.sh", version); err != nil {
 			return nil, fmt.Errorf("zkserver: local ZooKeeper %s: %w: %w", version, errUnavailable, err)
 		}
 	}
@@ -115,15 +113,3 @@ func (p localProcess) running() bool { return p.Running() }
 func (p localProcess) kill() error   { p.Kill(); return nil }
 func (p localProcess) freeze() error { return p.Signal(syscall.SIGSTOP) }
 func (p localProcess) thaw() error   { return p.Signal(syscall.SIGCONT) }
-
-// lastLine runs cmd and returns the last line of its output, or its complaint.
-func lastLine(cmd *exec.Cmd) (string, error) {
-	var complaint bytes.Buffer
-	cmd.Stderr = &complaint
-	out, err := cmd.Output()
-	if err != nil {
-		return "", errors.Join(fmt.Errorf("%s: %w", filepath.Base(cmd.Path), err), errors.New(strings.TrimSpace(complaint.String())))
-	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	return lines[len(lines)-1], nil
-}

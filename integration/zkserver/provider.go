@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
 )
 
@@ -27,6 +25,9 @@ const (
 // errUnavailable is wrapped by errors that say why a provider cannot be used
 // on this machine, as opposed to a server that failed.
 var errUnavailable = errors.New("not available here")
+
+// errForced is wrapped where whoever runs the tests has ruled a provider out.
+var errForced = errors.New("ruled out")
 
 // spec is what a provider needs to start one server.
 type spec struct {
@@ -95,10 +96,14 @@ func closeLaunchers() error {
 	return errors.Join(errs...)
 }
 
-// chooseLauncher honours the test's choice, then ZK_PROVIDER, then takes Docker
-// where an engine answers, else local processes.
+// chooseLauncher takes what the test or ZK_PROVIDER names, else Docker where an
+// engine answers, else local processes.
 func chooseLauncher(p Provider, version string) (launcher, error) {
-	switch p = cmp.Or(p, Provider(os.Getenv("ZK_PROVIDER"))); p {
+	forced := Provider(os.Getenv("ZK_PROVIDER"))
+	if p != "" && forced != "" && p != forced {
+		return nil, fmt.Errorf("zkserver: %w: the test needs %s, ZK_PROVIDER is %s", errForced, p, forced)
+	}
+	switch p = cmp.Or(p, forced); p {
 	case Docker:
 		return newDocker(version)
 	case Local:
@@ -123,23 +128,4 @@ func external(p Provider) (connect string, ok bool) {
 	connect = os.Getenv("ZK_SERVERS")
 	p = cmp.Or(p, Provider(os.Getenv("ZK_PROVIDER")), External)
 	return connect, connect != "" && p == External
-}
-
-// script runs one of the repository's scripts and returns the last line that it
-// printed. Tests run in their package's folder, below the one that holds
-// scripts/.
-func script(ctx context.Context, name string, args ...string) (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for ; ; dir = filepath.Dir(dir) {
-		path := filepath.Join(dir, "scripts", name)
-		if _, err := os.Stat(path); err == nil {
-			return lastLine(exec.CommandContext(ctx, path, args...))
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("scripts/%s not found above the working folder", name)
-		}
-	}
 }

@@ -1,0 +1,33 @@
+# Every target works on both modules: the library, and integration/, which holds
+# whatever needs a real server, a container or a heavy dependency.
+MODULES     := . integration
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+each = @set -e; for m in $(MODULES); do echo "-- $$m"; (cd $$m && $(1)); done
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: test
+test: ## install what is missing (Debian, root) and run all tests, storms in their small form
+	@ZKR_STORM=small scripts/test.sh
+
+.PHONY: proof
+proof: ## run the tests with the storms in full and keep their reports in docs/proof
+	@mkdir -p docs/proof
+	@ZKR_STORM=full ZKR_REPORTS=$(CURDIR)/docs/proof ZKR_TIMEOUT=2h GOTESTFLAGS=-count=1 scripts/test.sh
+
+.PHONY: bench
+bench: ## run the benchmarks
+	$(call each,go test -run '^$$' -bench . -benchmem ./...)
+
+.PHONY: lint
+lint: ## gofmt, go vet and staticcheck
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt -w: $$unformatted"; exit 1; fi
+	$(call each,go vet ./...)
+	$(call each,go run $(STATICCHECK) ./...)
+
+.PHONY: tidy-check
+tidy-check: ## fail if a go.mod or go.sum is not what go mod tidy makes
+	$(call each,go mod tidy -diff)
