@@ -66,8 +66,9 @@ func attach(connect string) (*Ensemble, error) {
 }
 
 func (e *Ensemble) start(ctx context.Context, cfg Config) error {
+	removeOrphanedDirs()
 	var err error
-	if e.dir, err = os.MkdirTemp(storageDir(cfg.Storage), "zkrecipes-"); err != nil {
+	if e.dir, err = newDataDir(storageDir(cfg.Storage)); err != nil {
 		return fmt.Errorf("zkserver: %w", err)
 	}
 	for id := 1; id <= cfg.Servers; id++ {

@@ -4,16 +4,43 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/moby/moby/client"
 )
 
-// A container does not die with the test binary that started it. So each one
-// carries its owner's name, and the next test binary removes those whose owner
-// is gone.
-const ownerLabel = "zkrecipes.owner"
+// Containers and data folders do not vanish with a test binary that is killed.
+// So each one carries its owner's name, and the next test binary removes those
+// whose owner is gone.
+const (
+	ownerLabel = "zkrecipes.owner" // of a container
+	ownerFile  = "owner"           // in a data folder
+	dirPrefix  = "zkrecipes-"
+)
+
+// newDataDir makes a data folder of this process below parent.
+func newDataDir(parent string) (string, error) {
+	dir, err := os.MkdirTemp(parent, dirPrefix)
+	if err != nil {
+		return "", err
+	}
+	return dir, os.WriteFile(filepath.Join(dir, ownerFile), []byte(self()), 0o600)
+}
+
+// removeOrphanedDirs is called once; it does what it can.
+var removeOrphanedDirs = sync.OnceFunc(func() {
+	for _, parent := range []string{tmpfs, os.TempDir()} {
+		files, _ := filepath.Glob(filepath.Join(parent, dirPrefix+"*", ownerFile))
+		for _, file := range files {
+			if name, err := os.ReadFile(file); err == nil && orphaned(string(name)) {
+				_ = os.RemoveAll(filepath.Dir(file))
+			}
+		}
+	}
+})
 
 // self names this process: machine, pid, and the time it started, for pids are
 // used again.
@@ -53,7 +80,7 @@ func orphaned(name string) bool {
 	return err == nil && owner(pid) != name
 }
 
-// removeOrphans does what it can: what it leaves, the next one finds.
+// removeOrphans removes containers; what it must leave, the next one finds.
 func (d *docker) removeOrphans(ctx context.Context) {
 	list, err := d.client.ContainerList(ctx, client.ContainerListOptions{
 		All: true, Filters: make(client.Filters).Add("label", ownerLabel),

@@ -21,7 +21,7 @@ func storageDir(s Storage) string {
 	if free := uint64(fs.Bavail) * uint64(fs.Bsize); free < enoughRoom {
 		return ""
 	}
-	if probe, err := os.MkdirTemp(tmpfs, "zkrecipes-probe-"); err != nil || os.Remove(probe) != nil {
+	if probe, err := os.MkdirTemp(tmpfs, "probe-"); err != nil || os.Remove(probe) != nil {
 		return ""
 	}
 	return tmpfs
