@@ -26,7 +26,7 @@ func TestServersSurviveTheEndOfAProcessThatHeldManyLocks(t *testing.T) {
 	e := zkserver.Start(t, zkserver.Config{
 		Servers: proof.Size(1, 3), Tick: tick, Storage: proof.Size(zkserver.Memory, zkserver.Disk),
 	})
-	root := zkserver.Path(t)
+	const root = "/locks"
 	for _, end := range []string{"killed", "closed"} {
 		p := startHolder(t, e.Connect(), "-timeout", timeout.String(), "-budget", fmt.Sprint(budget))
 		begin := belief.Now()
