@@ -121,3 +121,19 @@ func TestAddressesMatchByPrefix(t *testing.T) {
 		require.Equal(t, code, c.do(jute.OpGetData, plain(path), &reply), expr)
 	}
 }
+
+func TestEventsGoOnlyToThoseWhoMayRead(t *testing.T) {
+	s := zktest.Start(t, zktest.WithInMemory())
+	me, other := open(t, s), open(t, s)
+	me.auth("me:secret")
+	for _, c := range []*bare{me, other} {
+		require.Equal(t, jute.NoNode, c.do(jute.OpExists, watching("/a"), nil))
+	}
+	body := createBody("/a", 0)
+	body.ACL = []jute.ACL{grant(jute.PermAll, "digest", digestOfMe)}
+	require.Equal(t, jute.OK, me.do(jute.OpCreate, body, &jute.PathReply{}))
+	other.ping()
+	require.Len(t, me.events, 1)
+	require.Empty(t, other.events)
+	require.Zero(t, s.Watches(""), "the watch is spent all the same")
+}

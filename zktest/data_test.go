@@ -270,3 +270,24 @@ func TestFlagsThatMakeNoSense(t *testing.T) {
 	body := &jute.CreateTTLRequest{CreateRequest: *createBody("/a", 0), TTLMillis: 5000}
 	require.Equal(t, jute.BadArguments, c.do(jute.OpCreateTTL, body, nil))
 }
+
+func TestItIsTheOperationThatMakesAContainer(t *testing.T) {
+	s := zktest.Start(t, zktest.WithInMemory())
+	c := open(t, s)
+	c.create("/plain", jute.ModeContainer)
+	z, _ := s.Get("/plain")
+	require.False(t, z.Container, "the flag alone means nothing")
+	require.Equal(t, jute.OK, c.do(jute.OpCreateContainer, createBody("/c", jute.ModeEphemeral), &jute.CreateReply{}))
+	z, _ = s.Get("/c")
+	require.True(t, z.Container)
+	require.Zero(t, z.Stat.EphemeralOwner)
+}
+
+func TestRequestThatWouldKillARealServerFailsTheTest(t *testing.T) {
+	s, err := zktest.New(zktest.WithInMemory())
+	require.NoError(t, err)
+	c := open(t, s)
+	body := &jute.CreateTTLRequest{CreateRequest: *createBody("/a", 0), TTLMillis: -1}
+	require.Equal(t, jute.BadArguments, c.do(jute.OpCreateTTL, body, nil))
+	require.ErrorContains(t, s.Close(), "dies of it")
+}

@@ -11,7 +11,11 @@ import (
 func (s *Server) propose(r *request) {
 	x := &txn{session: r.conn.session, op: r.op, req: r}
 	p := &prep{tree: s.leader.tree, session: x.session, ids: r.ids, checkTTL: s.cfg.extendedTypes}
-	if code := s.prepare(x, p, r); code != jute.OK {
+	code := s.prepare(x, p, r)
+	if p.deadly {
+		s.fault("session %#x sent a createTTL of %s without a time to live: a real server dies of it", x.session, r.path())
+	}
+	if code != jute.OK {
 		if r.op == jute.OpReconfig && code == jute.MarshallingError {
 			// Alone among the writes it is decoded before it gets a zxid.
 			r.answer = settled(nil, code)

@@ -16,6 +16,9 @@ type prep struct {
 	ids      []identity
 	checkTTL bool // whether nodes with a time to live are allowed
 
+	// deadly is set if a real server would not survive the request.
+	deadly bool
+
 	// pending holds, in a multi, what its earlier operations will have done.
 	// It is nil outside one.
 	pending map[string]*record
@@ -71,7 +74,7 @@ func (p *prep) change(op jute.Op, body jute.Record) (change, jute.Code) {
 }
 
 func (p *prep) create(op jute.Op, b *jute.CreateRequest, ttl int64) (change, jute.Code) {
-	owner, code := p.newOwner(b.Flags, ttl)
+	owner, code := p.newOwner(op, b.Flags, ttl)
 	if code != jute.OK {
 		return change{}, code
 	}
@@ -118,8 +121,9 @@ func sequential(flags int32) bool {
 	return false
 }
 
-// newOwner returns the owner of a znode to be made with these flags.
-func (p *prep) newOwner(flags int32, ttl int64) (int64, jute.Code) {
+// newOwner returns the owner of a znode to be made. It is the operation that
+// decides: the flag of a container means nothing in a plain create.
+func (p *prep) newOwner(op jute.Op, flags int32, ttl int64) (int64, jute.Code) {
 	hasTTL := flags == jute.ModeTTL || flags == jute.ModeSequentialTTL
 	switch {
 	case flags < jute.ModePersistent || flags > jute.ModeSequentialTTL:
@@ -128,13 +132,17 @@ func (p *prep) newOwner(flags int32, ttl int64) (int64, jute.Code) {
 		return 0, jute.Unimplemented
 	case hasTTL && (ttl <= 0 || ttl > maxTTL), !hasTTL && ttl >= 0:
 		return 0, jute.BadArguments
-	case hasTTL:
-		return ttlMask | ttl, jute.OK
 	}
-	switch flags {
-	case jute.ModeContainer:
+	ephemeral := flags == jute.ModeEphemeral || flags == jute.ModeEphemeralSequential
+	switch {
+	case op == jute.OpCreateContainer:
 		return containerOwner, jute.OK
-	case jute.ModeEphemeral, jute.ModeEphemeralSequential:
+	case op == jute.OpCreateTTL && ttl < 0:
+		p.deadly = true // a real server checks this too late, and dies of it
+		return 0, jute.BadArguments
+	case op == jute.OpCreateTTL:
+		return ttlMask | ttl, jute.OK
+	case ephemeral:
 		return p.session, jute.OK
 	}
 	return 0, jute.OK

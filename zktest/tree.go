@@ -15,7 +15,8 @@ type tree struct {
 	ephemerals map[int64]map[string]struct{}
 	reapable   map[string]struct{} // containers and nodes with a time to live
 	zxid       int64               // of the last transaction applied
-	fire       func(typ jute.EventType, path string)
+	// fire tells of a change to what has the ACL.
+	fire func(typ jute.EventType, path string, acl []jute.ACL)
 }
 
 // A node is a znode. Its cversion counts the creations of children; what

@@ -86,8 +86,8 @@ func (t *tree) create(x *txn, c *change) jute.Stat {
 	t.nodes[c.path] = n
 	t.own(c.path, n)
 	stat := n.stat()
-	t.fire(jute.EventCreated, c.path)
-	t.fire(jute.EventChildrenChanged, rootName(dir))
+	t.fire(jute.EventCreated, c.path, n.acl)
+	t.fire(jute.EventChildrenChanged, rootName(dir), parent.acl)
 	return stat
 }
 
@@ -119,14 +119,14 @@ func (t *tree) delete(x *txn, path string) {
 	if ownerKind(n.owner) == ownerSession {
 		delete(t.ephemerals[n.owner], path)
 	}
-	t.fire(jute.EventDeleted, path)
-	t.fire(jute.EventChildrenChanged, rootName(dir))
+	t.fire(jute.EventDeleted, path, n.acl)
+	t.fire(jute.EventChildrenChanged, rootName(dir), parent.acl)
 }
 
 func (t *tree) setData(x *txn, c *change) jute.Stat {
 	n := t.nodes[c.path]
 	n.data, n.version, n.mzxid, n.mtime = c.data, c.version, x.zxid, x.millis
-	t.fire(jute.EventDataChanged, c.path)
+	t.fire(jute.EventDataChanged, c.path, n.acl)
 	return n.stat()
 }
 

@@ -126,26 +126,26 @@ func (t *watchTable) trigger(typ jute.EventType, path string) map[*conn]struct{}
 	return told
 }
 
-// fire tells the connections that watch for a change.
-func (w *watches) fire(typ jute.EventType, path string) {
+// fire tells of a change the connections that watch for it and may read what
+// has changed. Like a real server it spends the watches of the others too.
+func (w *watches) fire(typ jute.EventType, path string, acl []jute.ACL) {
+	tell := func(to, but map[*conn]struct{}) {
+		for c := range to {
+			if _, done := but[c]; !done && allowed(acl, jute.PermRead, c.ids) {
+				c.event(typ, path)
+			}
+		}
+	}
 	switch typ {
 	case jute.EventCreated, jute.EventDataChanged:
-		send(w.data.trigger(typ, path), nil, typ, path)
+		tell(w.data.trigger(typ, path), nil)
 	case jute.EventChildrenChanged:
-		send(w.child.trigger(typ, path), nil, typ, path)
+		tell(w.child.trigger(typ, path), nil)
 	case jute.EventDeleted:
 		// Who watches both ways is told once.
 		told := w.data.trigger(typ, path)
-		send(told, nil, typ, path)
-		send(w.child.trigger(typ, path), told, typ, path)
-	}
-}
-
-func send(to, but map[*conn]struct{}, typ jute.EventType, path string) {
-	for c := range to {
-		if _, done := but[c]; !done {
-			c.event(typ, path)
-		}
+		tell(told, nil)
+		tell(w.child.trigger(typ, path), told)
 	}
 }
 
