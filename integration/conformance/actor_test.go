@@ -141,7 +141,7 @@ func replyTo(op jute.Op) jute.Record {
 // is states the code of the reply.
 func (r *reply) is(code jute.Code) *reply {
 	r.s.t.Helper()
-	require.Equal(r.s.t, code, r.code)
+	require.Equal(r.s.t, code, r.code, "so far:\n%s", r.s.tail())
 	return r
 }
 

@@ -59,7 +59,7 @@ func TestMalformedPathsGetTheSameCodes(t *testing.T) {
 		for _, path := range []string{
 			"/x/", "//", "/x//y", "/x/.", "/x/..", "/x/./y", "/x/../y", "/./x", "/x/...", "/x/.a", "/x/a.",
 			"/x/\x01", "/x/\x1f", "/x/\x20", "/x/\x7f", "/x/\u009f", "/x/\u00a0", "/x/\ud7ff", "/x/\ue000", "/x/\uf8ff",
-			"/x/\uf900", "/x/\uffef", "/x/\ufff0", "/x/\U0001F600", "/x/y\x00z", "/x/\xff",
+			"/x/\uf900", "/x/\uffef", "/x/\ufff0", "/x/y\x00z", "/x/\xff",
 			"/no/x/", "/no//x", "/x/" + strings.Repeat("n", 1000),
 		} {
 			a.everyRequestWith(s.at(path))
@@ -70,7 +70,7 @@ func TestMalformedPathsGetTheSameCodes(t *testing.T) {
 func TestPathsOutsideTheTreeGetTheSameCodes(t *testing.T) {
 	onAll(t, func(s *script) {
 		a := s.open("a")
-		for _, path := range []string{"", "x", "x/y", "/\x00", "."} {
+		for _, path := range []string{"x", "x/y", "/\x00", "."} {
 			a.everyRequestWith(path)
 		}
 	})
@@ -97,12 +97,9 @@ func (a *session) everyRequestWith(path string) {
 	a.do(jute.OpMulti, &jute.MultiRequest{Ops: []jute.MultiOp{op(jute.OpCreate, &jute.CreateRequest{Path: path, ACL: acl})}})
 	a.do(jute.OpMultiRead, &jute.MultiRequest{Ops: []jute.MultiOp{op(jute.OpGetData, watch), op(jute.OpGetChildren, watch)}})
 	a.do(jute.OpSync, named)
-	if path != "" {
-		a.do(jute.OpGetAllChildrenNumber, named)
-	}
+	a.do(jute.OpGetAllChildrenNumber, named)
 	a.do(jute.OpGetEphemerals, named)
 	a.do(jute.OpAddWatch, &jute.AddWatchRequest{Path: path, Mode: jute.WatchPersistent})
-	a.do(jute.OpCheckWatches, &jute.WatchesRequest{Path: path, Type: jute.WatcherAny})
 	a.do(jute.OpRemoveWatches, &jute.WatchesRequest{Path: path, Type: jute.WatcherAny})
 	a.do(jute.OpDelete, any)
 }
@@ -116,10 +113,81 @@ func TestFlagsOfCreatesThatDoNotFitAreRefused(t *testing.T) {
 			a.do(jute.OpCreate2, s.creation(name+"2", "", flags))
 			a.do(jute.OpCreateContainer, s.creation(name+"c", "", flags))
 			a.makeTTL(name+"t", flags, 60_000)
-			a.multi(op(jute.OpCreate, s.creation(name+"m", "", flags)))
-			a.multi(op(jute.OpCreate2, s.creation(name+"n", "", flags)))
 		}
 		a.list("")
+	})
+}
+
+func TestFlagsOfACreateInAMultiSayWhatItMakes(t *testing.T) {
+	onAll(t, func(s *script) {
+		a := s.open("a")
+		for _, flags := range []int32{0, 1, 2, 3, 4, 5, 6} {
+			a.multi(op(jute.OpCreate, s.creation("/"+string(rune('a'+flags)), "", flags)))
+		}
+		a.list("")
+	})
+}
+
+func TestContainersAndTimesToLiveInAMulti(t *testing.T) {
+	onAll(t, func(s *script) {
+		a := s.open("a")
+		for _, flags := range []int32{0, 1, 2, 3, 4, 5, 6} {
+			name := "/" + string(rune('a'+flags))
+			a.multi(op(jute.OpCreateContainer, s.creation(name+"c", "", flags)))
+			a.multi(op(jute.OpCreateTTL, &jute.CreateTTLRequest{CreateRequest: *s.creation(name+"t", "", flags), TTLMillis: 60_000}))
+		}
+		a.list("")
+	}, "3.9 answers by the operation, 3.8 by the flags")
+}
+
+func TestCreateWithoutAnACLIsRefused(t *testing.T) {
+	onAll(t, func(s *script) {
+		a := s.open("a")
+		a.do(jute.OpCreate, &jute.CreateRequest{Path: s.at("/x"), ACL: []jute.ACL{}}).is(jute.InvalidACL)
+		a.multi(op(jute.OpCreate, &jute.CreateRequest{Path: s.at("/x"), ACL: []jute.ACL{}})).codes(jute.InvalidACL)
+	})
+}
+
+func TestCreateWithANullACLIsRefused(t *testing.T) {
+	onAll(t, func(s *script) {
+		a := s.open("a")
+		null := &jute.CreateRequest{Path: s.at("/x")}
+		a.do(jute.OpCreate, null).is(jute.InvalidACL)
+		a.multi(op(jute.OpCreate, null)).is(onNewer(s, jute.OK, jute.MarshallingError))
+	}, "3.9 cannot cope with it in a multi")
+}
+
+func TestTheEmptyPathNamesTheRoot(t *testing.T) {
+	onAll(t, func(s *script) {
+		a := s.open("a")
+		a.do(jute.OpCreate, &jute.CreateRequest{ACL: jute.OpenACL()}).is(jute.BadArguments)
+		a.do(jute.OpDelete, &jute.PathVersionRequest{Version: -1}).is(jute.BadArguments)
+		a.do(jute.OpSetData, &jute.SetDataRequest{Version: -1}).is(jute.BadArguments)
+		a.do(jute.OpSync, &jute.PathRequest{}).ok()
+		a.do(jute.OpExists, &jute.PathWatchRequest{}).ok()
+		s.notes = s.notes[:len(s.notes)-1] // a Stat that other scripts change
+	})
+}
+
+func TestUnknownFlagsInAMultiFailItsOperationOrAllOfIt(t *testing.T) {
+	onAll(t, func(s *script) {
+		a := s.open("a")
+		for _, flags := range []int32{-1, 7} {
+			r := a.multi(op(jute.OpCreate, s.creation("/x", "", flags)))
+			r.is(onNewer(s, jute.OK, jute.MarshallingError))
+			if !s.kind.newer {
+				r.codes(jute.BadArguments)
+			}
+		}
+		a.exists("/x").is(jute.NoNode)
+	}, "3.9 refuses the whole multi")
+}
+
+func TestNamesBeyondTheBasicPlaneAreRefused(t *testing.T) {
+	onAll(t, func(s *script) {
+		a := s.open("a")
+		a.make("/\U0001F600", jute.ModePersistent).is(jute.BadArguments)
+		a.exists("/\U0001F600").is(jute.NoNode)
 	})
 }
 

@@ -56,10 +56,16 @@ func (s *script) showStat(st jute.Stat) string {
 
 func (s *script) showRequest(body jute.Record) string {
 	switch b := body.(type) {
+	case *jute.CreateRequest:
+		return s.plain(fmt.Sprintf("%s %.20q %v flags %d", b.Path, b.Data, b.ACL, b.Flags))
+	case *jute.CreateTTLRequest:
+		return s.showRequest(&b.CreateRequest) + fmt.Sprintf(" %d ms", b.TTLMillis)
+	case *jute.SetDataRequest:
+		return s.plain(fmt.Sprintf("%s %.20q version %d", b.Path, b.Data, b.Version))
 	case *jute.MultiRequest:
 		var ops []string
 		for _, o := range b.Ops {
-			ops = append(ops, o.Op.String()+s.showRequest(o.Body))
+			ops = append(ops, o.Op.String()+" "+s.showRequest(o.Body))
 		}
 		return "{" + strings.Join(ops, "; ") + "}"
 	case *jute.SetWatchesRequest:
@@ -74,12 +80,9 @@ func (s *script) showRequest(body jute.Record) string {
 	return s.plain(body)
 }
 
-func (s *script) plain(body jute.Record) string {
-	text := strings.ReplaceAll(fmt.Sprintf("%+v", body), s.folder, "…")
-	if len(text) > 300 {
-		text = fmt.Sprintf("%s… (%d bytes)", text[:300], len(text))
-	}
-	return text
+// plain shows a value with the folder left out.
+func (s *script) plain(v any) string {
+	return strings.ReplaceAll(fmt.Sprintf("%+v", v), s.folder, "…")
 }
 
 // showReply sorts lists of names: a server gives them in no particular order.

@@ -62,7 +62,7 @@ func Connect(addr string, req jute.ConnectRequest) (*Client, error) {
 	err = c.SendRaw(jute.AppendFrame(nil, &req, &readOnly))
 	var answer []byte
 	if err == nil {
-		answer, err = c.receive()
+		answer, err = c.ReceiveRaw()
 	}
 	if err == nil {
 		_, err = jute.Unmarshal(answer, &c.Session, &readOnly)
@@ -117,7 +117,7 @@ func (c *Client) SendRaw(b []byte) error {
 
 // Receive returns the next frame.
 func (c *Client) Receive() (Frame, error) {
-	b, err := c.receive()
+	b, err := c.ReceiveRaw()
 	if err != nil {
 		return Frame{}, err
 	}
@@ -132,7 +132,8 @@ func (c *Client) Receive() (Frame, error) {
 	return f, err
 }
 
-func (c *Client) receive() ([]byte, error) {
+// ReceiveRaw returns what the next frame holds.
+func (c *Client) ReceiveRaw() ([]byte, error) {
 	_ = c.conn.SetReadDeadline(time.Now().Add(patience))
 	return jute.ReadFrame(c.conn, maxReply)
 }
