@@ -1,0 +1,19 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/zkrecipes/zkrecipes/internal/leakcheck"
+)
+
+// asZkr makes the test binary be zkr. What matters about zkr is processes, so
+// that most tests run it as one.
+const asZkr = "ZKR_TEST_BINARY_IS_ZKR=1"
+
+func TestMain(m *testing.M) {
+	if (env{vars: os.Environ()}).get("ZKR_TEST_BINARY_IS_ZKR") != "" {
+		main()
+	}
+	leakcheck.Main(m)
+}
