@@ -41,8 +41,6 @@ func (m *Member) StallLeader(dir Direction) {
 	if m.leads() || m.deposed {
 		return
 	}
-	s.clock.cancel(m.giveUp)
-	m.giveUp = nil
 	if dir == 0 && m.away {
 		m.rejoin()
 		return
@@ -50,8 +48,22 @@ func (m *Member) StallLeader(dir Direction) {
 	m.syncHere = !m.syncWaits
 	m.link.up.stall(dir&ToServer != 0)
 	m.link.down.stall(dir&ToClient != 0)
-	if dir != 0 {
-		m.giveUp = s.clock.after(s.syncLimit(), m.leave)
+	m.watchLink()
+}
+
+// watchLink has the member give up its leader when one direction of their link
+// has been stalled for as long as the sync limit.
+func (m *Member) watchLink() {
+	m.srv.clock.cancel(m.giveUp)
+	m.giveUp = nil
+	for _, dir := range []*stream{&m.link.up, &m.link.down} {
+		if !dir.stalled {
+			continue
+		}
+		if end := dir.since.Add(m.srv.syncLimit()); m.giveUp == nil || end.Before(m.giveUp.at) {
+			m.srv.clock.cancel(m.giveUp)
+			m.giveUp = m.srv.clock.at(end, m.leave)
+		}
 	}
 }
 

@@ -58,8 +58,9 @@ func (s *Server) eachGate(session int64, change func(*gate)) {
 func (s *Server) Freeze() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.frozen = true
 	s.clock.freeze(true)
-	s.freezeGates(true)
+	s.freezeGates()
 }
 
 // Thaw lets the servers go on. Sessions whose time ran out meanwhile expire
@@ -68,14 +69,24 @@ func (s *Server) Freeze() {
 func (s *Server) Thaw() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.frozen = false
 	s.clock.freeze(false)
-	s.freezeGates(false)
+	s.freezeGates()
 }
 
-func (s *Server) freezeGates(yes bool) {
+// Hang makes this member take connections and answer nothing to any client,
+// or go on. Its link to the other members is not touched.
+func (m *Member) Hang(yes bool) {
+	m.srv.mu.Lock()
+	defer m.srv.mu.Unlock()
+	m.hung = yes
+	m.srv.freezeGates()
+}
+
+func (s *Server) freezeGates() {
 	s.gates.set(func() {
 		for _, m := range s.members {
-			m.gate.frozen = yes
+			m.gate.frozen = s.frozen || m.hung
 		}
 	})
 }

@@ -15,6 +15,7 @@ type stream struct {
 	clock   *clock
 	delay   time.Duration
 	stalled bool
+	since   time.Time // when it was stalled
 	queue   []message
 	job     *job // delivers the first of the queue
 }
@@ -48,6 +49,9 @@ func (s *stream) arm() {
 
 // stall holds everything back, or lets it go again.
 func (s *stream) stall(yes bool) {
+	if yes && !s.stalled {
+		s.since = time.Now()
+	}
 	s.stalled = yes
 	if yes {
 		s.clock.cancel(s.job)

@@ -24,6 +24,7 @@ type Member struct {
 	away     bool         // neither leads nor follows: serves nobody
 	deposed  bool         // thinks it leads, but does not
 	dark     bool         // dialing it gets no answer
+	hung     bool         // takes connections and answers nothing
 
 	tree                *tree
 	watches             *watches

@@ -38,6 +38,7 @@ type Server struct {
 	problems []error
 	started  time.Time
 	down     bool
+	frozen   bool
 	closed   bool
 }
 
