@@ -56,7 +56,7 @@ func (s *Session) grant(ctx context.Context, path string, nodes []*Owned) (*Leas
 	chain := s.conn.Chain()
 	g, ok := chain.Proven(now, s.Timeout()/16)
 	if ok {
-		return s.newLease(path, nodes, g, now), nil
+		return s.newLease(path, nodes, g, now)
 	}
 	sent := latestWrite(nodes)
 	if now >= sent+s.Timeout()/16 {
@@ -66,10 +66,10 @@ func (s *Session) grant(ctx context.Context, path string, nodes []*Owned) (*Leas
 		}
 		now = s.now()
 		if g, ok = chain.Proven(now, s.Timeout()/16); ok {
-			return s.newLease(path, nodes, g, now), nil
+			return s.newLease(path, nodes, g, now)
 		}
 	}
-	return s.newLease(path, nodes, chain.Unproven(sent), now), nil
+	return s.newLease(path, nodes, chain.Unproven(sent), now)
 }
 
 func latestWrite(nodes []*Owned) time.Duration {
@@ -104,14 +104,17 @@ func (s *Session) provenWrite(ctx context.Context, path string, nodes []*Owned) 
 	}
 }
 
-func (s *Session) newLease(path string, nodes []*Owned, g leaseclock.Grant, now time.Duration) *Lease {
+func (s *Session) newLease(path string, nodes []*Owned, g leaseclock.Grant, now time.Duration) (*Lease, error) {
 	l := &Lease{s: s, path: path, nodes: nodes, grant: g, since: now}
+	if !l.takeWatches() {
+		return nil, &OpError{Op: "grant", Path: path, Session: s.ID(), Err: ErrNoNode}
+	}
 	s.admit(l)
 	if fn := s.cfg.trace.Granted; fn != nil {
 		fn(l.event(nil))
 	}
 	s.cfg.logger.Debug("lease granted", "path", path, "token", l.Token(), "session", s.ID())
-	return l
+	return l, nil
 }
 
 // awaitProof waits until the lease rests on the chain; false means that it is

@@ -46,11 +46,31 @@ func (s *Session) arm() time.Duration {
 	}
 }
 
-// watch listens for events of the lease's znodes; false means that it is over.
+// takeWatches takes over the watches that the lease's znodes had while they
+// waited; false means that one of them is gone.
+func (l *Lease) takeWatches() bool {
+	for _, n := range l.nodes {
+		if n.watch == nil {
+			return true // they are armed later
+		}
+	}
+	l.watch() // before the others stop, so that nothing falls in between
+	alive := true
+	for _, n := range l.nodes {
+		alive = !n.unwatch() && alive
+	}
+	if !alive {
+		l.finish(errNodeGone)
+	}
+	return alive
+}
+
+// watch listens for events of the lease's znodes; false means that it is over,
+// or listens already.
 func (l *Lease) watch() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err != nil {
+	if l.err != nil || l.unwatch != nil {
 		return false
 	}
 	for _, n := range l.nodes {
@@ -96,7 +116,7 @@ func (l *Lease) inspect(n *Owned) {
 		return
 	}
 	data, err := zkconn.Call(l.s.ctx, l.s.conn, zkconn.Read, nil, func(z *zk.Conn) ([]byte, error) {
-		data, _, _, err := z.GetW(l.s.abs(n.path))
+		data, _, err := z.Get(l.s.abs(n.path))
 		return data, err
 	})
 	switch {

@@ -22,6 +22,7 @@ type Owned struct {
 	token    fence.Token   // its czxid, 0 until it is known
 	sent     time.Duration // when the latest confirmed write about it was sent
 	reserved int           // bytes of its session's budget
+	watch    *Watch        // armed on it while it waits, nil if it is not
 }
 
 // Path returns the znode's path.
@@ -40,6 +41,10 @@ func (o *Owned) Load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return o.know(stat, ok)
+}
+
+func (o *Owned) know(stat Stat, ok bool) error {
 	if !ok || stat.EphemeralOwner != o.s.ID() {
 		return &OpError{Op: "load", Path: o.path, Session: o.s.ID(), Err: ErrNoNode}
 	}
@@ -47,8 +52,37 @@ func (o *Owned) Load(ctx context.Context) error {
 	return nil
 }
 
+// Watch is Load with a watch for the znode's deletion, which the lease takes
+// over if it comes to one. Without it the lease watches on its own a little
+// later. The watch that it returns belongs to o.
+func (o *Owned) Watch(ctx context.Context) (*Watch, error) {
+	if o.watch != nil {
+		return o.watch, nil
+	}
+	_, stat, w, err := o.s.GetWatch(ctx, o.path)
+	if err != nil {
+		return nil, err
+	}
+	o.watch = w
+	return w, o.know(stat, true)
+}
+
+// unwatch ends the watch, and reports whether it has seen the znode deleted.
+func (o *Owned) unwatch() (deleted bool) {
+	if o.watch == nil {
+		return false
+	}
+	o.watch.Stop()
+	deleted = o.watch.Deleted()
+	o.watch = nil
+	return deleted
+}
+
 // Discard deletes the znode in the background.
-func (o *Owned) Discard() *Deletion { return o.s.discard(o.path, o.reserved) }
+func (o *Owned) Discard() *Deletion {
+	o.unwatch()
+	return o.s.discard(o.path, o.reserved)
+}
 
 // Protected says what znode CreateProtected is to make.
 type Protected struct {

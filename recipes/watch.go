@@ -11,7 +11,8 @@ import (
 
 // Watch tells that it is time to look again: the znode may have changed, the
 // connection is another one, or the session is over. It is a hint. Nothing is
-// lost by it, since every reconnect wakes it, but it may wake for nothing.
+// lost by it, since every reconnect wakes it, but it may wake for nothing. It is
+// armed by each read of the znode while it lasts: after it has woken, read again.
 //
 // A Watch that is not stopped is kept until its session ends.
 type Watch struct {
@@ -51,7 +52,7 @@ func (s *Session) GetWatch(ctx context.Context, path string) ([]byte, Stat, *Wat
 	}
 	w := s.listen(path)
 	r, err := read(ctx, s, "watch", path, func(z *zk.Conn) (dataStat, error) {
-		data, stat, _, err := z.GetW(s.abs(path))
+		data, stat, err := z.Get(s.abs(path))
 		return dataStat{data, stat}, err
 	})
 	if err != nil {
@@ -69,7 +70,7 @@ func (s *Session) ExistsWatch(ctx context.Context, path string) (stat Stat, ok b
 	}
 	w = s.listen(path)
 	r, err := read(ctx, s, "watch", path, func(z *zk.Conn) (*zk.Stat, error) {
-		found, stat, _, err := z.ExistsW(s.abs(path))
+		found, stat, err := z.Exists(s.abs(path))
 		if !found {
 			stat = nil
 		}
@@ -90,7 +91,7 @@ func (s *Session) ChildrenWatch(ctx context.Context, path string) ([]string, Sta
 	}
 	w := s.listen(path)
 	r, err := read(ctx, s, "watch children of", path, func(z *zk.Conn) (childrenStat, error) {
-		names, stat, _, err := z.ChildrenW(s.abs(path))
+		names, stat, err := z.Children(s.abs(path))
 		return childrenStat{names, stat}, err
 	})
 	if err != nil {

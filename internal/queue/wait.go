@@ -17,8 +17,9 @@ type wait struct {
 	own *recipes.Owned
 	req Request
 
-	proof func()   // ends the renewals for one who is next in line, nil before
-	last  Position // as last told
+	proof func()          // ends the renewals for one who is next in line, nil before
+	mine  <-chan struct{} // of the watch on its own znode, when next in line
+	last  Position        // as last told
 	told  bool
 	err   recipes.WaitError // what to say if the wait ends now
 }
@@ -86,15 +87,14 @@ func (w *wait) behind(ctx context.Context, entries []entry, me int) (first bool,
 	}
 	defer watch.Stop()
 	w.err.Position, w.err.Behind, w.err.Identity = me, before, string(data)
-	if me == 1 && w.proof == nil {
-		w.proof = w.s.HoldProof()
-	}
 	if err := w.prepare(ctx, entries, me, contender(before, me-1, data, stat)); err != nil {
 		return false, err
 	}
 	timer := time.NewTimer(lookAgain(w.s.Timeout(), me))
 	defer timer.Stop()
 	select {
+	case <-w.mine:
+		return false, nil // perhaps deleted by somebody else
 	case <-watch.C:
 		// One that stood alone before ours, and is gone, leaves ours first:
 		// nothing can come in between.
@@ -111,6 +111,14 @@ func (w *wait) behind(ctx context.Context, entries []entry, me int) (first bool,
 // prepare uses the time of waiting for what the grant will need, and tells the
 // position.
 func (w *wait) prepare(ctx context.Context, entries []entry, me int, before recipes.Contender) error {
+	if me == 1 && w.proof == nil {
+		w.proof = w.s.HoldProof()
+		mine, err := w.own.Watch(ctx)
+		if err != nil {
+			return err
+		}
+		w.mine = mine.C
+	}
 	if w.own.Token() == 0 {
 		if err := w.own.Load(ctx); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -41,7 +42,7 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 		c.mail.poke()
 		onChange()
 	}
-	c.g = newGuard(cfg)
+	c.g = newGuard(cfg, c.watches.has)
 	conn, events, err := zk.Connect(cfg.Servers, cfg.Timeout,
 		zk.WithDialer(c.g.dial),
 		zk.WithHostProvider(newHosts(c.g)),
@@ -95,9 +96,13 @@ func (c *Conn) onEvent(ev zk.Event) {
 // down and joins everything.
 func (c *Conn) run() {
 	defer close(c.joined)
+	watchdog := time.NewTimer(c.g.silence())
+	defer watchdog.Stop()
 	for over := false; !over; {
 		select {
 		case <-c.mail.signal:
+		case <-watchdog.C:
+			watchdog.Reset(c.g.silence())
 		case <-c.g.done:
 			over = true
 		}
@@ -108,7 +113,8 @@ func (c *Conn) run() {
 			c.watches.wakeAll()
 		}
 	}
-	c.zk.Close()
+	c.zk.Close() // tells the server if it can, within a second or two
+	c.g.sever()
 	for range c.events {
 	}
 	c.opsMu.Lock()
@@ -120,21 +126,15 @@ func (c *Conn) run() {
 // Close ends the session at the server, if that can be reached before ctx
 // ends, and returns when all goroutines have ended.
 func (c *Conn) Close(ctx context.Context) {
-	if c.Connected() && ctx.Err() == nil {
-		said := make(chan struct{})
-		go func() {
-			defer close(said)
-			c.zk.Close() // gives up after a second or two
-		}()
-		select {
-		case <-said:
-		case <-ctx.Done():
-		case <-c.g.done:
-		}
+	if !c.Connected() {
 		c.g.finish(ErrClosed)
-		<-said
 	}
-	c.g.finish(ErrClosed)
+	c.g.conclude(ErrClosed)
+	select {
+	case <-c.joined:
+	case <-ctx.Done():
+		c.g.sever()
+	}
 	<-c.joined
 }
 
@@ -202,8 +202,13 @@ func (c *Conn) Drop(reason error) {
 func (c *Conn) Await(ctx context.Context) error { return c.g.await(ctx) }
 
 // Watch registers fn for events of path and for every reconnect and the end of
-// the session. It only listens: the watch at the server is set by reading with
-// the client library's W calls afterwards.
+// the session. The watch at the server is set by every read of the path while
+// somebody is registered for it: register first, then read, and read again
+// whenever fn is called.
+//
+// The client library's own watches stay unused. It loses events where it
+// restores them after a reconnect, has a data race there, and keeps those that
+// nobody wants any more. Reading again after each reconnect needs none of that.
 func (c *Conn) Watch(path string, fn Watcher) (remove func()) {
 	return c.watches.add(path, fn)
 }

@@ -15,27 +15,32 @@ import (
 // guard keeps a zk.Conn within its one session. It is the only place that
 // decides whether the session is connected, and whether it is over.
 type guard struct {
-	cfg    Config
-	chain  *leaseclock.Chain
-	ctx    context.Context // ends with the session, and with it dials under way
-	cancel context.CancelFunc
+	cfg     Config
+	watched func(path []byte) bool // whether somebody wants to hear of a path
+	chain   *leaseclock.Chain
+	ctx     context.Context // ends with the session, and with it dials under way
+	cancel  context.CancelFunc
 
 	mu        sync.Mutex
-	sessionID int64         // 0 before the first handshake
-	ready     chan struct{} // closed while connected
-	wire      *wire         // the connection in use, nil while there is none
-	over      error         // why the session is over, nil while it lasts
-	done      chan struct{} // closed when it is over
-	connects  int           // handshakes that succeeded
-	shortLife int           // connections in a row that ended right after the handshake
+	sessionID int64              // 0 before the first handshake
+	ready     chan struct{}      // closed while connected
+	wire      *wire              // the connection in use, nil while there is none
+	over      error              // why the session is over, nil while it lasts
+	done      chan struct{}      // closed when it is over
+	connects  int                // handshakes that succeeded
+	heard     leaseclock.Instant // when a server last answered
+	shortLife int                // connections in a row that ended right after the handshake
+
+	lostAt leaseclock.Instant // when the last connection with the session ended
 }
 
-func newGuard(cfg Config) *guard {
+func newGuard(cfg Config, watched func(path []byte) bool) *guard {
 	g := &guard{
-		cfg:   cfg,
-		chain: leaseclock.NewChain(cfg.Tick),
-		ready: make(chan struct{}),
-		done:  make(chan struct{}),
+		cfg:     cfg,
+		watched: watched,
+		chain:   leaseclock.NewChain(cfg.Tick),
+		ready:   make(chan struct{}),
+		done:    make(chan struct{}),
 	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	return g
@@ -132,6 +137,7 @@ func (g *guard) connected(w *wire, h handshake) error {
 	fresh := g.sessionID == 0
 	g.sessionID = h.sessionID
 	g.connects++
+	g.heard = g.cfg.Now()
 	w.link = g.chain.Connect(w.sentAt, g.cfg.Now(), h.timeout, fresh)
 	w.since = g.cfg.Now()
 	close(g.ready)
@@ -155,39 +161,85 @@ func (g *guard) disconnected(w *wire, err error) {
 		return
 	}
 	g.wire = nil
+	now := g.cfg.Now()
 	wasReady := w.link != nil
 	if wasReady {
 		g.ready = make(chan struct{})
-		if g.cfg.Now()-w.since < g.cfg.Timeout/10 {
+		g.lostAt = now
+		if now-w.since < g.cfg.Timeout/10 {
 			g.shortLife++
 		} else {
 			g.shortLife = 0
 		}
 	}
+	hopeless := !wasReady && g.sessionID != 0 && now-g.lostAt > 4*g.cfg.Timeout
 	g.mu.Unlock()
 	g.failed(fmt.Errorf("connection to %s: %w", w.RemoteAddr(), err))
 	if wasReady {
 		g.cfg.OnChange()
 	}
+	if hopeless {
+		// Servers that have lost their data turn a client that has seen more away
+		// without a word; and where only the way back is broken, asking for the
+		// session keeps it alive, with all that it blocks. Another session may
+		// fare better.
+		g.finish(fmt.Errorf("%w: no server has answered for it in %v", ErrExpired, now-g.lostAt))
+	}
 }
 
 // finish ends the session for the given reason; the first reason stays.
 func (g *guard) finish(reason error) {
+	g.conclude(reason)
+	g.sever()
+}
+
+// hear notes that a server has answered.
+func (g *guard) hear(now leaseclock.Instant) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.heard = now
+}
+
+// silence gives the session up when no server has answered for a session
+// timeout: its leases are long over, and if the servers do hear us, each new
+// handshake keeps it alive, with its znodes in everybody's way. It returns how
+// long to wait before the next look.
+func (g *guard) silence() time.Duration {
+	g.mu.Lock()
+	known, heard := g.sessionID != 0, g.heard
+	g.mu.Unlock()
+	timeout := g.chain.Timeout()
+	if !known {
+		return g.cfg.Timeout
+	}
+	if left := heard + timeout - g.cfg.Now(); left > 0 {
+		return left
+	}
+	g.finish(fmt.Errorf("%w: given up, no answer from any server for %v", ErrExpired, timeout))
+	return timeout
+}
+
+// conclude makes the session over, for everybody who asks, but leaves the
+// connection up, so that the server can be told.
+func (g *guard) conclude(reason error) {
 	g.mu.Lock()
 	if g.over != nil {
 		g.mu.Unlock()
 		return
 	}
 	g.over = reason
-	w := g.wire
 	close(g.done)
 	g.mu.Unlock()
 	g.chain.End()
-	g.cancel()
-	if w != nil {
-		w.shut(reason)
-	}
 	g.cfg.OnChange()
+}
+
+// sever takes the connection of a session that is over down.
+func (g *guard) sever() {
+	g.cancel()
+	if w := g.current(); w != nil {
+		w.shut(g.reason())
+	}
 }
 
 func (g *guard) reason() error {
@@ -209,10 +261,11 @@ func (g *guard) await(ctx context.Context) error {
 	g.mu.Unlock()
 	select {
 	case <-g.done:
-		return errors.Join(ErrOver, g.reason())
 	case <-ctx.Done():
-		return ctx.Err()
 	case <-ready:
-		return ctx.Err()
 	}
+	if reason := g.reason(); reason != nil {
+		return errors.Join(ErrOver, reason)
+	}
+	return ctx.Err()
 }

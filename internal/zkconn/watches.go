@@ -49,6 +49,14 @@ func (w *watches) add(path string, fn Watcher) (remove func()) {
 	}
 }
 
+// has reports whether somebody wants to hear of the path.
+func (w *watches) has(path []byte) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, ok := w.byPath[string(path)]
+	return ok
+}
+
 func (w *watches) wake(ev pathEvent) {
 	for _, fn := range w.of(ev.path) {
 		(*fn)(ev.event)

@@ -12,19 +12,22 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/leaseclock"
 )
 
-// Transaction id of pings, and opcodes of the requests that the ensemble
-// commits by quorum.
+// Transaction id of pings, and opcodes.
 const (
 	xidPing           = -2
 	opCreate          = 1
 	opDelete          = 2
+	opExists          = 3
+	opGetData         = 4
 	opSetData         = 5
 	opSetACL          = 7
+	opGetChildren2    = 12
 	opMulti           = 14
 	opCreateContainer = 19
 	opCreateTTL       = 21
 )
 
+// isWrite reports whether the ensemble commits the request by quorum.
 func isWrite(op int32) bool {
 	switch op {
 	case opCreate, opDelete, opSetData, opSetACL, opMulti, opCreateContainer, opCreateTTL:
@@ -77,10 +80,30 @@ func newWire(g *guard, conn net.Conn, deadline time.Time) *wire {
 // connection, which the reader notices.
 func (w *wire) Write(b []byte) (int, error) {
 	w.note(b)
-	if _, err := w.Conn.Write(b); err != nil {
+	if _, err := w.Conn.Write(w.arm(b)); err != nil {
 		w.shut(err)
 	}
 	return len(b), nil
+}
+
+// arm asks for a watch where a frame reads a path that somebody listens to. The
+// flag is the last byte of such a request, behind the path.
+func (w *wire) arm(b []byte) []byte {
+	const head = 16 // length, xid, opcode, length of the path
+	if w.link == nil || len(b) < head+2 {
+		return b
+	}
+	switch int32(binary.BigEndian.Uint32(b[8:])) {
+	case opExists, opGetData, opGetChildren2:
+	default:
+		return b
+	}
+	if path := b[head : len(b)-1]; !w.g.watched(path) {
+		return b
+	}
+	armed := append([]byte(nil), b...)
+	armed[len(armed)-1] = 1
+	return armed
 }
 
 // note takes down a frame about to be sent.
@@ -132,6 +155,8 @@ func (w *wire) frame(head []byte) error {
 		}
 		return w.Conn.SetDeadline(time.Time{})
 	}
+	now := w.g.cfg.Now()
+	w.g.hear(now)
 	xid := int32(binary.BigEndian.Uint32(head))
 	code := int32(binary.BigEndian.Uint32(head[12:]))
 	f, ok := w.answered(xid)
@@ -140,7 +165,7 @@ func (w *wire) frame(head []byte) error {
 	}
 	// A failed multi is a committed transaction too, its header says ok; an
 	// error in the header proves nothing.
-	w.link.Answered(f, w.g.cfg.Now(), code == 0)
+	w.link.Answered(f, now, code == 0)
 	return nil
 }
 
