@@ -127,7 +127,8 @@ func ownACL(perms int32, ids []identity) []jute.ACL {
 func validExpression(a jute.ACL) bool {
 	switch a.Scheme {
 	case "digest":
-		return len(strings.Split(a.ID, ":")) == 2
+		// One colon, not counting those at the end, as Java splits.
+		return strings.Count(strings.TrimRight(a.ID, ":"), ":") == 1
 	case "ip":
 		_, ok := ipPrefix(a.ID)
 		return ok

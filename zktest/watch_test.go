@@ -150,7 +150,10 @@ func TestRecursiveWatchSeesAllBelowAndNoChildrenChanged(t *testing.T) {
 func TestRecursiveWatchOnTheRootSeesEverything(t *testing.T) {
 	s := zktest.Start(t, zktest.WithInMemory())
 	a, b := open(t, s), open(t, s)
-	require.Equal(t, jute.OK, a.do(jute.OpSetWatches2, &jute.SetWatches2Request{Recursive: []string{"/"}, Persistent: []string{"/a"}}, nil))
+	require.Equal(t, jute.OK, a.do(jute.OpSetWatches2, &jute.SetWatches2Request{
+		SetWatchesRequest: jute.SetWatchesRequest{Data: []string{}, Exist: []string{}, Child: []string{}},
+		Recursive:         []string{"/"}, Persistent: []string{"/a"},
+	}, nil))
 	b.create("/a", 0)
 	b.create("/a/b", 0)
 	a.ping()

@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -85,7 +86,8 @@ func (s *script) plain(v any) string {
 	return strings.ReplaceAll(fmt.Sprintf("%+v", v), s.folder, "…")
 }
 
-// showReply sorts lists of names: a server gives them in no particular order.
+// showReply sorts lists of names and identities: a server gives them in no
+// particular order.
 func (s *script) showReply(body jute.Record) string {
 	switch b := body.(type) {
 	case nil:
@@ -106,6 +108,10 @@ func (s *script) showReply(body jute.Record) string {
 		return fmt.Sprintf("%v %s", b.ACL, s.showStat(b.Stat))
 	case *jute.MultiReply:
 		return s.showResults(b.Results)
+	case *jute.WhoAmIReply:
+		slices.SortFunc(b.Clients, func(x, y jute.ClientInfo) int {
+			return cmp.Or(cmp.Compare(x.Scheme, y.Scheme), cmp.Compare(x.User, y.User))
+		})
 	}
 	return fmt.Sprintf("%+v", body)
 }
