@@ -72,7 +72,7 @@ func WithSync() MutexOption { return mutexOption(func(c *mutexConfig) { c.sync =
 // NewMutex returns the lock at path. It makes nothing at the server yet. Nothing
 // else may live in path; guarded data belongs elsewhere.
 func NewMutex(c *recipes.Client, path string, opts ...MutexOption) (*Mutex, error) {
-	q, err := queue.New(c, path, queue.Lock)
+	q, err := queue.New(c, path, queue.Mutex)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,11 @@ func (m *Mutex) Lock(ctx context.Context) (*recipes.Lease, error) {
 }
 
 func (m *Mutex) request() queue.Request {
-	req := queue.Request{Data: []byte(m.q.Client().Identity()), Stay: m.cfg.stay}
+	req := queue.Request{
+		Tag:  queue.Mutex[0],
+		Data: []byte(m.q.Client().Identity()),
+		Stay: m.cfg.stay,
+	}
 	if fn := m.cfg.onWait; fn != nil {
 		req.OnWait = func(p queue.Position) { fn(Wait{Position: p.Ahead, Holder: p.Holder}) }
 	}

@@ -7,21 +7,31 @@ import (
 	"strings"
 )
 
-// Layout says how the contenders of a queue are named. A contender's name ends
-// in a tag and the sequence number that the server put behind it.
-type Layout struct {
-	Name string   // that our own contenders get, after the protecting prefix; ends in one of Tags
-	Tags []string // of contenders, ours and others'
+// Layout says how the contenders of a queue are named: each name ends in a tag
+// and the sequence number that the server put behind it. A name that fits none
+// of the tags is a stranger's.
+type Layout []Tag
+
+// Tag is a kind of contender.
+type Tag struct {
+	Text   string // before the sequence number
+	Shared bool   // does not exclude others of its kind
 }
 
-// Lock is the layout of mutexes. We write Curator's names, which go-zookeeper's
-// own lock understands too, and count kazoo's as well.
-var Lock = Layout{Name: "lock-", Tags: []string{"lock-", "__lock__"}}
+// Mutex is the layout of exclusive locks. We write Curator's names, which
+// go-zookeeper's own lock understands too, and count kazoo's as well.
+var Mutex = Layout{{Text: CuratorLock}, {Text: KazooLock}}
+
+// Tags of the layouts.
+const (
+	CuratorLock = "lock-"
+	KazooLock   = "__lock__"
+)
 
 // entry is a contender in a listing.
 type entry struct {
 	name string
-	tag  string
+	tag  Tag
 	seq  int64
 }
 
@@ -31,12 +41,12 @@ const maxSeq = math.MaxInt32
 
 // parse returns the contender that a name stands for; ok is false for strangers.
 func (l Layout) parse(name string) (e entry, ok bool) {
-	for _, tag := range l.Tags {
-		i := strings.LastIndex(name, tag)
+	for _, tag := range l {
+		i := strings.LastIndex(name, tag.Text)
 		if i < 0 {
 			continue
 		}
-		if seq, ok := sequence(name[i+len(tag):]); ok {
+		if seq, ok := sequence(name[i+len(tag.Text):]); ok {
 			return entry{name: name, tag: tag, seq: seq}, true
 		}
 	}

@@ -39,17 +39,34 @@ func (q *Queue) contenders(names []string) (entries []entry, strangers []string)
 // the server's counter works; at the end of its range it sticks, jumps to
 // negative numbers and back, and only the czxid tells.
 func (q *Queue) inOrder(ctx context.Context, s *recipes.Session, entries []entry) ([]entry, error) {
-	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.seq, b.seq) })
+	slices.SortFunc(entries, func(a, b entry) int {
+		if a.seq == b.seq && a.tag.Shared != b.tag.Shared {
+			return cmp.Compare(btoi(a.tag.Shared), btoi(b.tag.Shared))
+		}
+		return cmp.Compare(a.seq, b.seq)
+	})
 	if numbersTell(entries) {
 		return entries, nil
 	}
 	return q.byCreation(ctx, s, entries)
 }
 
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // numbersTell reports whether sorted numbers show the order of creation.
 func numbersTell(sorted []entry) bool {
 	for i, e := range sorted {
-		if e.seq < 0 || e.seq >= maxSeq || i > 0 && e.seq == sorted[i-1].seq {
+		if e.seq < 0 || e.seq >= maxSeq {
+			return false
+		}
+		// A read lock that was made out of a write lock bears its number, and
+		// stands in its place.
+		if i > 0 && e.seq == sorted[i-1].seq && (sorted[i-1].tag.Shared || !e.tag.Shared) {
 			return false
 		}
 	}
@@ -77,6 +94,31 @@ func (q *Queue) byCreation(ctx context.Context, s *recipes.Session, entries []en
 		entries = append(entries, d.entry)
 	}
 	return entries, nil
+}
+
+// index returns where a contender of ours stands, -1 if it does not.
+func (q *Queue) index(entries []entry, own *recipes.Owned) int {
+	return slices.IndexFunc(entries, func(e entry) bool { return q.path(e) == own.Path() })
+}
+
+// blockers are the contenders that a contender behind them has to wait for.
+type blockers struct {
+	n    int // how many there are
+	last int // index of the last of them, the one to wait for
+}
+
+// blocking returns those among the entries before a contender with the given
+// tag that it has to wait for: all of them, or if it is shared the exclusive
+// ones.
+func blocking(before []entry, tag Tag) blockers {
+	b := blockers{last: -1}
+	for i, e := range before {
+		if !tag.Shared || !e.tag.Shared {
+			b.n++
+			b.last = i
+		}
+	}
+	return b
 }
 
 func (q *Queue) path(e entry) string { return q.dir + "/" + e.name }

@@ -60,7 +60,8 @@ func (q *Queue) Client() *recipes.Client { return q.c }
 
 // Request says how to contend.
 type Request struct {
-	Data   []byte         // of the contender's znode
+	Tag    Tag            // that the contender's name gets
+	Data   []byte         // of its znode
 	OnWait func(Position) // called when a position is known, and when it changes
 	Stay   bool           // end with ErrLost rather than queue again where the place is lost
 }
@@ -91,7 +92,7 @@ func (q *Queue) Acquire(ctx context.Context, req Request) (*recipes.Lease, error
 
 // attempt goes through the queue once, with one znode.
 func (q *Queue) attempt(ctx context.Context, req Request) (lease *recipes.Lease, err error) {
-	own, err := q.enqueue(ctx, req.Data)
+	own, err := q.enqueue(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -109,12 +110,12 @@ func (q *Queue) attempt(ctx context.Context, req Request) (lease *recipes.Lease,
 }
 
 // enqueue makes a contender.
-func (q *Queue) enqueue(ctx context.Context, data []byte) (*recipes.Created, error) {
+func (q *Queue) enqueue(ctx context.Context, req Request) (*recipes.Created, error) {
 	q.renumber(ctx)
 	own, err := q.c.CreateProtected(ctx, recipes.Protected{
 		Dir:      q.dir,
-		Name:     q.layout.Name,
-		Data:     data,
+		Name:     req.Tag.Text,
+		Data:     req.Data,
 		TouchDir: q.mayTouch(),
 	})
 	switch {

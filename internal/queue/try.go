@@ -7,9 +7,9 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes"
 )
 
-// Try takes the lock if nobody holds or awaits it. Otherwise it returns the path
-// of the first contender's znode and no lease; it has then left nothing behind,
-// or is deleting it in the background if ctx ended first.
+// Try takes the lock if nobody is in the way. Otherwise it returns the path of a
+// contender's znode that is, and no lease; it has then left nothing behind, or
+// is deleting it in the background if ctx ended first.
 //
 // It looks before it writes. A server that lags behind may show a contender
 // that is gone already; it never makes Try succeed wrongly. With sync the server
@@ -39,10 +39,12 @@ func (q *Queue) try(ctx context.Context, req Request, sync bool) (lease *recipes
 		// No directory, no contenders.
 	case err != nil:
 		return nil, "", placeLost(err)
-	case len(entries) > 0:
-		return nil, q.path(entries[0]), nil
+	default:
+		if b := blocking(entries, req.Tag); b.n > 0 {
+			return nil, q.path(entries[b.last]), nil
+		}
 	}
-	own, err := q.enqueue(ctx, req.Data)
+	own, err := q.enqueue(ctx, req)
 	if err != nil {
 		return nil, "", err
 	}
@@ -53,13 +55,15 @@ func (q *Queue) try(ctx context.Context, req Request, sync bool) (lease *recipes
 	}()
 	if own.Children != 1 {
 		entries, err := q.look(ctx, own.Session())
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, "", placeLost(err)
-		case len(entries) == 0:
+		}
+		me := q.index(entries, own.Owned)
+		if me < 0 {
 			return nil, "", errGone
-		case q.path(entries[0]) != own.Path():
-			return nil, q.path(entries[0]), nil
+		}
+		if b := blocking(entries[:me], req.Tag); b.n > 0 {
+			return nil, q.path(entries[b.last]), nil
 		}
 	}
 	lease, err = q.grant(ctx, own.Owned)

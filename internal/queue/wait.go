@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/fence"
@@ -65,40 +64,46 @@ func (w *wait) step(ctx context.Context) (first bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	me := slices.IndexFunc(entries, func(e entry) bool { return w.q.path(e) == w.own.Path() })
-	switch {
-	case me < 0:
+	me := w.q.index(entries, w.own)
+	if me < 0 {
 		return false, errGone
-	case me == 0:
+	}
+	b := blocking(entries[:me], w.req.Tag)
+	if b.n == 0 {
 		return true, nil
 	}
-	return w.behind(ctx, entries, me)
+	return w.behind(ctx, entries[:me], b)
 }
 
-// behind waits for the contender before ours.
-func (w *wait) behind(ctx context.Context, entries []entry, me int) (first bool, err error) {
-	before := w.q.path(entries[me-1])
-	data, stat, watch, err := w.s.GetWatch(ctx, before)
+// behind waits for the last of the contenders in the way.
+func (w *wait) behind(ctx context.Context, before []entry, b blockers) (first bool, err error) {
+	path := w.q.path(before[b.last])
+	data, stat, watch, err := w.s.GetWatch(ctx, path)
 	if errors.Is(err, recipes.ErrNoNode) {
-		return me == 1, nil // gone between the look and the watch
+		return b.n == 1, nil // gone between the look and the watch
 	}
 	if err != nil {
 		return false, err
 	}
 	defer watch.Stop()
-	w.err.Position, w.err.Behind, w.err.Identity = me, before, string(data)
-	if err := w.prepare(ctx, entries, me, contender(before, me-1, data, stat)); err != nil {
+	w.err.Position, w.err.Behind, w.err.Identity = len(before), path, string(data)
+	if b.n == 1 {
+		if err := w.nextInLine(ctx); err != nil {
+			return false, err
+		}
+	}
+	if err := w.tell(ctx, before, contender(path, b.last, data, stat)); err != nil {
 		return false, err
 	}
-	timer := time.NewTimer(lookAgain(w.s.Timeout(), me))
+	timer := time.NewTimer(lookAgain(w.s.Timeout(), len(before)))
 	defer timer.Stop()
 	select {
 	case <-w.mine:
 		return false, nil // perhaps deleted by somebody else
 	case <-watch.C:
-		// One that stood alone before ours, and is gone, leaves ours first:
+		// One that stood alone in the way, and is gone, leaves ours first:
 		// nothing can come in between.
-		return me == 1 && watch.Deleted(), nil
+		return b.n == 1 && watch.Deleted(), nil
 	case <-timer.C:
 		return false, nil
 	case <-w.s.Done():
@@ -108,39 +113,40 @@ func (w *wait) behind(ctx context.Context, entries []entry, me int) (first bool,
 	}
 }
 
-// prepare uses the time of waiting for what the grant will need, and tells the
-// position.
-func (w *wait) prepare(ctx context.Context, entries []entry, me int, before recipes.Contender) error {
-	if me == 1 && w.proof == nil {
-		w.proof = w.s.HoldProof()
-		mine, err := w.own.Watch(ctx)
-		if err != nil {
-			return err
-		}
-		w.mine = mine.C
-	}
-	if w.own.Token() == 0 {
-		if err := w.own.Load(ctx); err != nil {
-			return err
-		}
-	}
-	if w.told && w.last.Ahead == me {
+// nextInLine keeps the session proven and watches the own znode, so that the
+// grant needs neither a write nor a read.
+func (w *wait) nextInLine(ctx context.Context) error {
+	if w.proof != nil {
 		return nil
 	}
-	w.told, w.last.Ahead = true, me
+	w.proof = w.s.HoldProof()
+	mine, err := w.own.Watch(ctx)
+	if err != nil {
+		return err
+	}
+	w.mine = mine.C
+	return nil
+}
+
+// tell says where the contender stands, if that has changed.
+func (w *wait) tell(ctx context.Context, before []entry, behind recipes.Contender) error {
+	if w.told && w.last.Ahead == len(before) {
+		return nil
+	}
+	w.told, w.last.Ahead = true, len(before)
 	if fn := w.q.c.Trace().Waiting; fn != nil {
 		fn(recipes.WaitEvent{
 			ContenderEvent: recipes.ContenderEvent{Path: w.own.Path(), Session: w.s.ID(), Token: w.own.Token()},
-			Position:       me,
-			Behind:         before.Path,
+			Position:       len(before),
+			Behind:         behind.Path,
 		})
 	}
 	if w.req.OnWait == nil {
 		return nil
 	}
-	w.last.Holder = before
-	if me > 1 {
-		holder, err := w.q.read(ctx, w.s, entries[0], 0)
+	w.last.Holder = behind
+	if behind.Position > 0 {
+		holder, err := w.q.read(ctx, w.s, before[0], 0)
 		if err != nil && !errors.Is(err, recipes.ErrNoNode) {
 			return err
 		}
