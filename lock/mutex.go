@@ -2,72 +2,18 @@ package lock
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/recipes"
 )
 
-// ErrLocked is returned by TryLock when somebody else holds or awaits the lock.
-// It comes as a *LockedError.
-var ErrLocked = errors.New("lock: locked")
-
-// LockedError says who keeps a lock from being taken.
-type LockedError struct {
-	Path   string // of the lock
-	Holder string // the first contender's znode; Queue tells more about it
-}
-
-func (e *LockedError) Error() string {
-	return fmt.Sprintf("%v: %s is held by %s", ErrLocked, e.Path, e.Holder)
-}
-
-// Unwrap returns ErrLocked.
-func (e *LockedError) Unwrap() error { return ErrLocked }
-
 // Mutex is a fair mutual exclusion lock over processes and machines. It is safe
 // for concurrent use, and not re-entrant: goroutines of one process contend like
 // strangers.
 type Mutex struct {
-	q   *queue.Queue
-	cfg mutexConfig
+	q *queue.Queue
+	s settings
 }
-
-// MutexOption changes how a Mutex works.
-type MutexOption interface{ applyMutex(*mutexConfig) }
-
-type mutexOption func(*mutexConfig)
-
-func (o mutexOption) applyMutex(c *mutexConfig) { o(c) }
-
-type mutexConfig struct {
-	onWait func(Wait)
-	stay   bool
-	sync   bool
-}
-
-// Wait is where a Lock stands while it waits.
-type Wait struct {
-	Position int               // how many stand before it; 1 is next in line
-	Holder   recipes.Contender // who holds the lock
-}
-
-// WithOnWait has fn called when Lock knows its position, and whenever that
-// changes. Lock waits for it to return. Telling the holder costs a read each
-// time.
-func WithOnWait(fn func(Wait)) MutexOption {
-	return mutexOption(func(c *mutexConfig) { c.onWait = fn })
-}
-
-// WithStay has Lock end with ErrLost where its place in the queue is lost, with
-// its session or its znode. By default it queues again, at the back.
-func WithStay() MutexOption { return mutexOption(func(c *mutexConfig) { c.stay = true }) }
-
-// WithSync has TryLock make its server catch up first, at the price of a write.
-// Without it TryLock may find a lock taken for as long as its server lags, but
-// never takes one wrongly.
-func WithSync() MutexOption { return mutexOption(func(c *mutexConfig) { c.sync = true }) }
 
 // NewMutex returns the lock at path. It makes nothing at the server yet. Nothing
 // else may live in path; guarded data belongs elsewhere.
@@ -78,7 +24,7 @@ func NewMutex(c *recipes.Client, path string, opts ...MutexOption) (*Mutex, erro
 	}
 	m := &Mutex{q: q}
 	for _, o := range opts {
-		o.applyMutex(&m.cfg)
+		o.applyMutex(&m.s)
 	}
 	return m, nil
 }
@@ -95,30 +41,14 @@ func (m *Mutex) Path() string { return m.q.Dir() }
 // one of the two happens, never both. A context that has ended before fails even
 // where the lock is free.
 func (m *Mutex) Lock(ctx context.Context) (*recipes.Lease, error) {
-	return m.q.Acquire(ctx, m.request())
-}
-
-func (m *Mutex) request() queue.Request {
-	req := queue.Request{
-		Tag:  queue.Mutex[0],
-		Data: []byte(m.q.Client().Identity()),
-		Stay: m.cfg.stay,
-	}
-	if fn := m.cfg.onWait; fn != nil {
-		req.OnWait = func(p queue.Position) { fn(Wait{Position: p.Ahead, Holder: p.Holder}) }
-	}
-	return req
+	return m.q.Acquire(ctx, m.s.request(m.q, queue.Mutex[0]))
 }
 
 // TryLock takes the lock if nobody holds or awaits it, and returns a
 // *LockedError otherwise. Where it finds a contender at its first look it writes
 // nothing.
 func (m *Mutex) TryLock(ctx context.Context) (*recipes.Lease, error) {
-	lease, holder, err := m.q.Try(ctx, m.request(), m.cfg.sync)
-	if err == nil && lease == nil {
-		return nil, &LockedError{Path: m.Path(), Holder: holder}
-	}
-	return lease, err
+	return m.s.try(ctx, m.q, queue.Mutex[0])
 }
 
 // Do runs fn while it holds the lock, and releases it when fn has returned.

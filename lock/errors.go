@@ -1,0 +1,26 @@
+package lock
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors of this package; those of sessions and leases are package recipes'.
+var (
+	// ErrLocked is returned by TryLock and TryRLock when somebody else is in the
+	// way. It comes as a *LockedError.
+	ErrLocked = errors.New("lock: locked")
+)
+
+// LockedError says who keeps a lock from being taken.
+type LockedError struct {
+	Path   string // of the lock
+	Holder string // the znode of a contender in the way; Queue tells more about it
+}
+
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("%v: %s is held by %s", ErrLocked, e.Path, e.Holder)
+}
+
+// Unwrap returns ErrLocked.
+func (e *LockedError) Unwrap() error { return ErrLocked }

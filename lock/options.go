@@ -1,0 +1,73 @@
+package lock
+
+import (
+	"context"
+
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/recipes"
+)
+
+// MutexOption changes how a Mutex works. Of two that set the same thing, the
+// later one counts.
+type MutexOption interface{ applyMutex(*settings) }
+
+// RWMutexOption changes how an RWMutex works.
+type RWMutexOption interface{ applyRWMutex(*settings) }
+
+// Option is one that every kind of lock takes.
+type Option interface {
+	MutexOption
+	RWMutexOption
+}
+
+type option func(*settings)
+
+func (o option) applyMutex(s *settings)   { o(s) }
+func (o option) applyRWMutex(s *settings) { o(s) }
+
+// settings is what the options fill in.
+type settings struct {
+	onWait func(Wait)
+	stay   bool
+	sync   bool
+}
+
+// Wait is where a contender stands while it waits.
+type Wait struct {
+	Position int               // how many stand before it; 1 is next in line
+	Holder   recipes.Contender // the first of them
+}
+
+// WithOnWait has fn called when Lock knows its position, and whenever that
+// changes. Lock waits for it to return. Telling the holder costs a read each
+// time.
+func WithOnWait(fn func(Wait)) Option {
+	return option(func(s *settings) { s.onWait = fn })
+}
+
+// WithStay has Lock end with ErrLost where its place in the queue is lost, with
+// its session or its znode. By default it queues again, at the back.
+func WithStay() Option { return option(func(s *settings) { s.stay = true }) }
+
+// WithSync has TryLock make its server catch up first, at the price of a write.
+// Without it TryLock may find a lock taken for as long as its server lags, but
+// never takes one wrongly.
+func WithSync() Option { return option(func(s *settings) { s.sync = true }) }
+
+// request contends in q under the given tag.
+func (s *settings) request(q *queue.Queue, tag queue.Tag) queue.Request {
+	req := queue.Request{Tag: tag, Data: []byte(q.Client().Identity()), Stay: s.stay}
+	if fn := s.onWait; fn != nil {
+		req.OnWait = func(p queue.Position) { fn(Wait{Position: p.Ahead, Holder: p.Holder}) }
+	}
+	return req
+}
+
+// try takes a lock if nobody is in the way.
+func (s *settings) try(ctx context.Context, q *queue.Queue, tag queue.Tag) (*recipes.Lease, error) {
+	lease, holder, err := q.Try(ctx, s.request(q, tag), s.sync)
+	if err == nil && lease == nil {
+		return nil, &LockedError{Path: q.Dir(), Holder: holder}
+	}
+	return lease, err
+}
