@@ -14,6 +14,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/fence"
 	"github.com/zkrecipes/zkrecipes/integration/internal/proof"
 	"github.com/zkrecipes/zkrecipes/integration/lock/internal/belief"
+	"github.com/zkrecipes/zkrecipes/integration/proxy"
 	"github.com/zkrecipes/zkrecipes/integration/worker"
 	"github.com/zkrecipes/zkrecipes/integration/zkserver"
 	"github.com/zkrecipes/zkrecipes/lock"
@@ -65,6 +66,14 @@ func dial(t testing.TB, connect string, timeout time.Duration, opts ...recipes.O
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c
+}
+
+// dialAlone returns a client and the proxy through which it alone reaches s.
+func dialAlone(t testing.TB, s *zkserver.Server, timeout time.Duration, opts ...recipes.Option) (*client, *proxy.Proxy) {
+	t.Helper()
+	p, err := s.NewProxy()
+	require.NoError(t, err)
+	return dial(t, p.Addr(), timeout, opts...), p
 }
 
 func (c *client) noteGrant(ev recipes.LeaseEvent) {
