@@ -48,10 +48,12 @@ type runner func(ctx context.Context, args []string) error
 func commands() []command {
 	return []command{
 		lockCommand(),
+		demoCommand(),
 		testserverCommand(),
 		helpCommand(),
 		versionCommand(),
 		guardCommand(),
+		workerCommand(),
 	}
 }
 

@@ -70,7 +70,7 @@ func TestLockWorksAsACronLine(t *testing.T) {
 	defer func() { <-out.ended }()
 	cmd := &exec.Cmd{
 		Path: testBinary(t), Args: []string{"zkr", "lock", "--connect", srv.ConnectString(), path, "--", "/bin/echo", "done"},
-		Env: []string{asZkr}, Dir: "/", Stdin: null, Stdout: w, Stderr: w,
+		Env: []string{asZkr, inNoTime}, Dir: "/", Stdin: null, Stdout: w, Stderr: w,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // no terminal
 	}
 	err = cmd.Run()
@@ -205,7 +205,7 @@ func TestIgnoredSignalStaysIgnored(t *testing.T) {
 	srv := serve(t)
 	cmd := exec.Command("sh", "-c", `trap "" HUP; exec "$@"`, "sh", testBinary(t),
 		"lock", "--connect", srv.ConnectString(), path, "--", "sh", "-c", "echo ready; kill -HUP $$; read line; echo $line")
-	cmd.Env = append(os.Environ(), asZkr)
+	cmd.Env = append(os.Environ(), asZkr, inNoTime)
 	p := start(t, cmd)
 	p.stdout.await("ready")
 	p.signal(syscall.SIGHUP)

@@ -59,7 +59,7 @@ func zkr(t *testing.T, args ...string) *process {
 
 func zkrCommand(t *testing.T, args ...string) *exec.Cmd {
 	cmd := exec.Command(testBinary(t), args...)
-	cmd.Env = append(os.Environ(), asZkr)
+	cmd.Env = append(os.Environ(), asZkr, inNoTime)
 	return cmd
 }
 
@@ -78,9 +78,11 @@ func testBinary(t *testing.T) string {
 func start(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{t: t, cmd: cmd, ended: make(chan struct{})}
-	var err error
-	p.stdin, err = cmd.StdinPipe()
-	require.NoError(t, err)
+	if cmd.Stdin == nil {
+		var err error
+		p.stdin, err = cmd.StdinPipe()
+		require.NoError(t, err)
+	}
 	var out, errs *os.File
 	p.stdout, out = newStream(t)
 	p.stderr, errs = newStream(t)

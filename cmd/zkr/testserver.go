@@ -45,6 +45,9 @@ func (t *testserver) run(ctx context.Context) error {
 	if _, _, err := net.SplitHostPort(t.listen); err != nil {
 		return usagef("--listen %q: want host:port", t.listen)
 	}
+	if t.tick < time.Millisecond {
+		return usagef("--tick %v: want at least 1ms", t.tick)
+	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer stop()
 	srv, err := zktest.New(zktest.WithListen(t.listen), zktest.WithTick(t.tick))

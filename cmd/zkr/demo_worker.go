@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/fence"
+	"github.com/zkrecipes/zkrecipes/lock"
+	"github.com/zkrecipes/zkrecipes/recipes"
+)
+
+// report is what a worker tells the demo, as a line of JSON.
+type report struct {
+	What  string      // one of those below
+	Token fence.Token `json:",omitempty"`
+	Text  string      `json:",omitempty"`
+	Ahead int         `json:",omitempty"`
+}
+
+// What a worker reports.
+const (
+	waits    = "waits"    // at position Ahead, for the holder in Text
+	granted  = "granted"  // it has the lock, with Token
+	believes = "believes" // it has looked at its lease, which holds
+	writes   = "writes"   // it writes Text with Token; the answer comes as an order
+	lost     = "lost"     // it has looked at its lease, which is lost; Text says how
+	released = "released" // it has given the lock back
+)
+
+// What a worker is told, as a line.
+const (
+	look  = "look"  // look at the lease
+	write = "write" // write, without another look
+	free  = "free"  // give the lock back, and end
+)
+
+// worker is one of the demo's processes, as the demo sees it.
+type worker struct {
+	name    string
+	cmd     *exec.Cmd
+	orders  io.WriteCloser
+	reports *json.Decoder
+	token   fence.Token // with which it was granted the lock
+	since   time.Time   // when it was
+}
+
+// hire starts a worker that asks for the lock at a path.
+func (d *demo) hire(name, path string) (*worker, error) {
+	program, err := self()
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{name: name, cmd: &exec.Cmd{
+		Path: program, Args: []string{"zkr", "worker", "--session-timeout", d.timeout.String(), "--tick", d.tick.String(), "--identity", name, path},
+		Env: d.env.vars, Stderr: d.env.stderr,
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pgid: d.guard.pid()},
+	}}
+	if w.orders, err = w.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := w.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	w.reports = json.NewDecoder(out)
+	if err := w.cmd.Start(); err != nil {
+		return nil, err
+	}
+	d.hired = append(d.hired, w)
+	return w, nil
+}
+
+// tell gives a worker an order.
+func (w *worker) tell(order string) error {
+	_, err := fmt.Fprintln(w.orders, order)
+	return err
+}
+
+// await waits for a worker's report of something, and skips others.
+func (w *worker) await(what string) (report, error) {
+	for {
+		var r report
+		if err := w.reports.Decode(&r); err != nil {
+			return r, fmt.Errorf("%s has not reported that it %s: %w", w.name, what, err)
+		}
+		if r.What == what {
+			return r, nil
+		}
+	}
+}
+
+// ask gives an order and waits for what is reported then.
+func (w *worker) ask(order, what string) (report, error) {
+	if err := w.tell(order); err != nil {
+		return report{}, err
+	}
+	return w.await(what)
+}
+
+// stop stops the worker, as a debugger, a full memory or a suspended machine
+// may, and returns when it stands still.
+func (w *worker) stop() error {
+	pid := w.cmd.Process.Pid
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	var status syscall.WaitStatus
+	for {
+		_, err := syscall.Wait4(pid, &status, syscall.WUNTRACED, nil)
+		switch {
+		case err == syscall.EINTR:
+		case err != nil:
+			return err
+		case !status.Stopped():
+			return fmt.Errorf("%s has ended instead of stopping", w.name)
+		default:
+			return nil
+		}
+	}
+}
+
+// wake lets it go on.
+func (w *worker) wake() error { return syscall.Kill(w.cmd.Process.Pid, syscall.SIGCONT) }
+
+// workerCommand is what a worker's process runs.
+func workerCommand() command {
+	return command{
+		name:   "worker",
+		short:  "take part in the demo",
+		hidden: true,
+		setup: func(fs *flags) runner {
+			l := &labour{env: fs.env, out: json.NewEncoder(fs.env.stdout)}
+			l.conn.register(fs)
+			return l.run
+		},
+	}
+}
+
+// labour is a worker's life, as it sees it.
+type labour struct {
+	env  env
+	conn connection
+	out  *json.Encoder
+}
+
+func (l *labour) run(ctx context.Context, args []string) error {
+	if len(args) != 1 {
+		return usagef("worker is for the demo itself")
+	}
+	client, err := l.conn.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	lease, err := l.contend(ctx, client, args[0])
+	if err != nil {
+		return err
+	}
+	if err := l.out.Encode(report{What: granted, Token: lease.Token()}); err != nil {
+		return err
+	}
+	return l.obey(ctx, lease)
+}
+
+// contend waits for the lease. A leader's seat and a lock are the same thing
+// here.
+func (l *labour) contend(ctx context.Context, c *recipes.Client, path string) (*recipes.Lease, error) {
+	mu, err := lock.NewMutex(c, path, lock.WithOnWait(func(w lock.Wait) {
+		_ = l.out.Encode(report{What: waits, Ahead: w.Position, Text: w.Holder.Identity})
+	}))
+	if err != nil {
+		return nil, err
+	}
+	return mu.Lock(ctx)
+}
+
+// obey follows orders until there are no more.
+func (l *labour) obey(ctx context.Context, lease *recipes.Lease) error {
+	for orders := bufio.NewScanner(l.env.stdin); orders.Scan(); {
+		var r report
+		switch orders.Text() {
+		case look:
+			r = report{What: believes}
+			if err := lease.Err(); err != nil {
+				r = report{What: lost, Text: cause(err)}
+			}
+		case write:
+			// A careful program has looked at the lease just before. However
+			// careful: the pause may come after the look.
+			r = report{What: writes, Token: lease.Token(), Text: "by " + l.conn.identity}
+		case free:
+			ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+			defer cancel()
+			if err := lease.Release(ctx); err != nil {
+				return err
+			}
+			return l.out.Encode(report{What: released})
+		}
+		if err := l.out.Encode(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cause says how a lease was lost.
+func cause(err error) string {
+	if e := (*recipes.LostError)(nil); errors.As(err, &e) {
+		err = e.Cause
+	}
+	return explain(err)
+}
