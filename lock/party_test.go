@@ -98,6 +98,7 @@ func outcome(t testing.TB, r <-chan result, within time.Duration) result {
 	case got := <-r:
 		return got
 	case <-timeout.C:
+		synctest.Wait()
 		require.NotEmpty(t, r, "no answer within %v", within)
 		return <-r
 	}
@@ -113,6 +114,7 @@ func ended(t testing.TB, l *recipes.Lease, within time.Duration) {
 	select {
 	case <-done:
 	case <-timeout.C:
+		synctest.Wait()
 		require.Error(t, l.Err(), "the lease goes on after %v", within)
 	}
 }

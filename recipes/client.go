@@ -61,7 +61,8 @@ func Dial(ctx context.Context, connect string, opts ...Option) (*Client, error) 
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.wg.Go(c.manage)
 	if _, err := c.Session(ctx); err != nil {
-		c.Close()
+		// The client library may need a second to stop, for which ctx has no time.
+		go c.Close()
 		return nil, err
 	}
 	return c, nil
