@@ -10,6 +10,12 @@ var (
 	// ErrLocked is returned by TryLock and TryRLock when somebody else is in the
 	// way. It comes as a *LockedError.
 	ErrLocked = errors.New("lock: locked")
+	// ErrUpgrade is returned by RWMutex.Lock for who holds the lock for reading.
+	ErrUpgrade = errors.New("lock: no upgrade from reading to writing: release the lease for reading first")
+	// ErrNoDowngrade is returned by RWMutex.Downgrade where the place of a
+	// writer cannot be passed on to a reader any more: sequence numbers have run
+	// out.
+	ErrNoDowngrade = errors.New("lock: no downgrade at the end of the sequence numbers")
 )
 
 // LockedError says who keeps a lock from being taken.

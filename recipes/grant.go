@@ -11,16 +11,28 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/zkconn"
 )
 
-// Grant makes a lease on contenders of this session that stand first in their
-// queues. That they do is for the caller to know; once seen it stays true, since
+// Claim is what a lease is to be given for.
+type Claim struct {
+	Path   string   // of the lock or election
+	Nodes  []*Owned // contenders, all of one session
+	Shared bool     // others may hold at the same time; the token must not be installed at a resource
+
+	_ struct{}
+}
+
+// Grant makes a lease on contenders of this session that have nobody in their
+// way. That they do is for the caller to know; once seen it stays true, since
 // nothing can be put before them. What Grant adds is the proof that the session
 // still lives at the leader, which no listing shows: by the session's running
 // chain of committed writes, or else by one such write.
 //
 // It returns ErrNoNode where a contender is gone, and the context's error if
 // that ends first; there is no lease then, and the contenders are as they were.
-func (s *Session) Grant(ctx context.Context, path string, nodes ...*Owned) (*Lease, error) {
-	for _, n := range nodes {
+func (s *Session) Grant(ctx context.Context, c Claim) (*Lease, error) {
+	if len(c.Nodes) == 0 {
+		panic("recipes: Grant of nothing")
+	}
+	for _, n := range c.Nodes {
 		if n.s != s {
 			panic("recipes: Grant of a znode of another session")
 		}
@@ -32,7 +44,7 @@ func (s *Session) Grant(ctx context.Context, path string, nodes ...*Owned) (*Lea
 		}
 	}
 	for {
-		l, err := s.grant(ctx, path, nodes)
+		l, err := s.grant(ctx, c)
 		if err != nil || !s.cfg.strictGrant {
 			return l, err
 		}
@@ -41,35 +53,35 @@ func (s *Session) Grant(ctx context.Context, path string, nodes ...*Owned) (*Lea
 		}
 		l.finish(errUnproven)
 		if err := ctx.Err(); err != nil {
-			return nil, s.opErr("grant", path, err)
+			return nil, s.opErr("grant", c.Path, err)
 		}
 	}
 }
 
 var errUnproven = errors.New("recipes: lease not proven in time")
 
-func (s *Session) grant(ctx context.Context, path string, nodes []*Owned) (*Lease, error) {
+func (s *Session) grant(ctx context.Context, c Claim) (*Lease, error) {
 	now := s.now()
 	if err := s.Err(); err != nil {
-		return nil, s.opErr("grant", path, errors.Join(zkconn.ErrOver, s.conn.Reason()))
+		return nil, s.opErr("grant", c.Path, errors.Join(zkconn.ErrOver, s.conn.Reason()))
 	}
 	chain := s.conn.Chain()
 	g, ok := chain.Proven(now, s.Timeout()/16)
 	if ok {
-		return s.newLease(path, nodes, g, now)
+		return s.newLease(c, g, now)
 	}
-	sent := latestWrite(nodes)
+	sent := latestWrite(c.Nodes)
 	if now >= sent+s.Timeout()/16 {
 		var err error
-		if sent, err = s.provenWrite(ctx, path, nodes); err != nil {
+		if sent, err = s.provenWrite(ctx, c.Path, c.Nodes); err != nil {
 			return nil, err
 		}
 		now = s.now()
 		if g, ok = chain.Proven(now, s.Timeout()/16); ok {
-			return s.newLease(path, nodes, g, now)
+			return s.newLease(c, g, now)
 		}
 	}
-	return s.newLease(path, nodes, chain.Unproven(sent), now)
+	return s.newLease(c, chain.Unproven(sent), now)
 }
 
 func latestWrite(nodes []*Owned) time.Duration {
@@ -104,16 +116,16 @@ func (s *Session) provenWrite(ctx context.Context, path string, nodes []*Owned) 
 	}
 }
 
-func (s *Session) newLease(path string, nodes []*Owned, g leaseclock.Grant, now time.Duration) (*Lease, error) {
-	l := &Lease{s: s, path: path, nodes: nodes, grant: g, since: now}
+func (s *Session) newLease(c Claim, g leaseclock.Grant, now time.Duration) (*Lease, error) {
+	l := &Lease{s: s, path: c.Path, token: c.Nodes[0].token, nodes: c.Nodes, shared: c.Shared, grant: g, since: now}
 	if !l.takeWatches() {
-		return nil, &OpError{Op: "grant", Path: path, Session: s.ID(), Err: ErrNoNode}
+		return nil, &OpError{Op: "grant", Path: c.Path, Session: s.ID(), Err: ErrNoNode}
 	}
 	s.admit(l)
 	if fn := s.cfg.trace.Granted; fn != nil {
 		fn(l.event(nil))
 	}
-	s.cfg.logger.Debug("lease granted", "path", path, "token", l.Token(), "session", s.ID())
+	s.cfg.logger.Debug("lease granted", "path", l.path, "token", l.Token(), "session", s.ID())
 	return l, nil
 }
 

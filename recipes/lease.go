@@ -20,11 +20,14 @@ import (
 type Lease struct {
 	s     *Session
 	path  string
-	nodes []*Owned
+	token fence.Token
 	grant leaseclock.Grant
 	since time.Duration // when it was granted
 
 	mu       sync.Mutex
+	nodes    []*Owned
+	shared   bool
+	swap     *swap         // of its znode, while that is under way
 	err      error         // why it is over, nil while it holds
 	done     chan struct{} // closed when it is over; made when first asked for
 	kept     bool          // a function runs under it: its znodes stay until that has returned
@@ -40,13 +43,30 @@ func (l *Lease) Path() string { return l.path }
 
 // Token returns the fencing token: greater than that of every earlier exclusive
 // grant of the same path. Send it along with what you write under the lease.
-func (l *Lease) Token() fence.Token { return l.nodes[0].token }
+//
+// The token of a shared lease, such as a reader's, may be checked at a resource
+// and must never be installed there; see Shared.
+func (l *Lease) Token() fence.Token { return l.token }
+
+// Shared reports whether others may hold at the same time.
+func (l *Lease) Shared() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.shared
+}
 
 // Session returns the session that the lease is bound to.
 func (l *Lease) Session() *Session { return l.s }
 
 // Node returns the path of the lease's znode, the first where it has several.
-func (l *Lease) Node() string { return l.nodes[0].path }
+func (l *Lease) Node() string { return l.owned()[0].path }
+
+// owned returns the lease's znodes.
+func (l *Lease) owned() []*Owned {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.nodes
+}
 
 // Remaining returns how long the lease holds if nothing extends it, 0 when it is
 // over. It reads the clock, so that a process that was paused sees the truth at
@@ -162,15 +182,19 @@ func (l *Lease) Verify(ctx context.Context) error {
 // they arrive. It returns ErrLost if the lease is over, and ErrOutcomeUnknown
 // where the answer was lost.
 func (l *Lease) Txn(ctx context.Context, ops ...Op) ([]Result, error) {
+	if err := l.awaitSwap(ctx); err != nil {
+		return nil, err
+	}
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	all := make([]Op, 0, len(l.nodes)+len(ops))
-	for _, n := range l.nodes {
+	nodes := l.owned()
+	all := make([]Op, 0, len(nodes)+len(ops))
+	for _, n := range nodes {
 		all = append(all, CheckOp(n.path, -1))
 	}
 	results, err := l.s.Multi(ctx, append(all, ops...)...)
-	for i := range min(len(l.nodes), len(results)) {
+	for i := range min(len(nodes), len(results)) {
 		if errors.Is(results[i].Err, ErrNoNode) {
 			l.lose(errNodeGone)
 			return nil, l.Err()
@@ -180,8 +204,8 @@ func (l *Lease) Txn(ctx context.Context, ops ...Op) ([]Result, error) {
 		l.until(l.s.now()) // the session's end is the lease's
 		return nil, errors.Join(l.Err(), err)
 	}
-	if len(results) >= len(l.nodes) {
-		results = results[len(l.nodes):]
+	if len(results) >= len(nodes) {
+		results = results[len(nodes):]
 	}
 	return results, err
 }

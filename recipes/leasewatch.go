@@ -74,10 +74,13 @@ func (l *Lease) watch() bool {
 		return false
 	}
 	for _, n := range l.nodes {
-		l.unwatch = append(l.unwatch, l.s.conn.Watch(l.s.abs(n.path), func(zkconn.Event) { l.s.look(l) }))
+		l.unwatch = append(l.unwatch, l.s.conn.Watch(l.s.abs(n.path), l.onEvent))
 	}
 	return true
 }
+
+// onEvent is called when something may have happened to a znode of the lease.
+func (l *Lease) onEvent(zkconn.Event) { l.s.look(l) }
 
 // look has the lease's znodes read, soon.
 func (s *Session) look(l *Lease) {
@@ -104,7 +107,7 @@ func (s *Session) looker() {
 		l := s.looks[0]
 		s.looks = s.looks[1:]
 		s.mu.Unlock()
-		for _, n := range l.nodes {
+		for _, n := range l.owned() {
 			l.inspect(n)
 		}
 	}
@@ -121,7 +124,9 @@ func (l *Lease) inspect(n *Owned) {
 	})
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		l.lose(errNodeGone)
+		if l.stillNeeds(n) {
+			l.lose(errNodeGone)
+		}
 	case err == nil && bytes.Equal(data, revocation):
 		l.revoke()
 	}

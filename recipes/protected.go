@@ -119,7 +119,7 @@ func (c *Client) CreateProtected(ctx context.Context, p Protected) (*Created, er
 	if err := checkRequest(p.Dir+"/"+p.Name, p.Data); err != nil {
 		return nil, err
 	}
-	cost := pathCost(c.cfg.chroot+join(p.Dir, "_c_"+newUUID()+"-"+p.Name), EphemeralSequential)
+	cost := pathCost(c.cfg.chroot+join(p.Dir, "_c_"+NewUUID()+"-"+p.Name), EphemeralSequential)
 	s, err := c.SessionFor(ctx, cost)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (c *Client) CreateProtected(ctx context.Context, p Protected) (*Created, er
 func (s *Session) createProtected(ctx context.Context, p Protected, cost int) (*Created, error) {
 	denied := false
 	for {
-		uuid := newUUID() // a new one for each attempt, so that none is mistaken for another
+		uuid := NewUUID() // a new one for each attempt, so that none is mistaken for another
 		created, err := s.tryProtected(ctx, p, uuid, cost)
 		switch {
 		case err == nil:
@@ -296,8 +296,8 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// newUUID returns a random UUID, in the form that Curator looks for in names.
-func newUUID() string {
+// NewUUID returns a random UUID, in the form that Curator looks for in names.
+func NewUUID() string {
 	var b [16]byte
 	rand.Read(b[:])
 	b[6] = b[6]&0x0f | 0x40

@@ -70,7 +70,16 @@ func (l *Lease) Do(ctx context.Context, fn func(context.Context, *Lease) error) 
 	}()
 	work, stop := context.WithCancel(l.context(ctx, l.s.stopGrace()))
 	defer stop()
-	return fn(work, l)
+	return fn(context.WithValue(work, leaseKey{}, l), l)
+}
+
+type leaseKey struct{}
+
+// LeaseFrom returns the lease under which a function runs, from the context
+// that Do or Run gave to it: the innermost, where several are held.
+func LeaseFrom(ctx context.Context) (*Lease, bool) {
+	l, ok := ctx.Value(leaseKey{}).(*Lease)
+	return l, ok
 }
 
 // stopGrace is the configured one, or less where the servers granted a shorter

@@ -3,6 +3,7 @@ package queue
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,12 +21,29 @@ type Tag struct {
 
 // Mutex is the layout of exclusive locks. We write Curator's names, which
 // go-zookeeper's own lock understands too, and count kazoo's as well.
-var Mutex = Layout{{Text: CuratorLock}, {Text: KazooLock}}
+var Mutex = Layout{{Text: "lock-"}, {Text: kazooLock}}
 
-// Tags of the layouts.
+// ReadWrite is the layout of reader/writer locks, ours and Curator's, with
+// kazoo's counted as well.
+var ReadWrite = Layout{Reader, Writer, {Text: kazooLock}, {Text: kazooRead, Shared: true}}
+
+// succeeds reports whether somebody else may stand in the place of a contender
+// that is gone, and be in the way of one with the given tag: a writer can become
+// a reader.
+func (l Layout) succeeds(gone, tag Tag) bool {
+	return !gone.Shared && !tag.Shared && slices.ContainsFunc(l, func(t Tag) bool { return t.Shared })
+}
+
+// Tags of our own contenders in ReadWrite.
+var (
+	Reader = Tag{Text: "__READ__", Shared: true}
+	Writer = Tag{Text: "__WRIT__"}
+)
+
+// kazoo's tags.
 const (
-	CuratorLock = "lock-"
-	KazooLock   = "__lock__"
+	kazooLock = "__lock__"
+	kazooRead = "__rlock__"
 )
 
 // entry is a contender in a listing.

@@ -13,6 +13,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -102,7 +103,7 @@ func (q *Queue) attempt(ctx context.Context, req Request) (lease *recipes.Lease,
 		}
 	}()
 	if own.Children == 1 {
-		return q.grant(ctx, own.Owned)
+		return q.grant(ctx, own.Owned, req.Tag)
 	}
 	w := wait{q: q, s: own.Session(), own: own.Owned, req: req}
 	defer w.end()
@@ -132,8 +133,8 @@ func (q *Queue) enqueue(ctx context.Context, req Request) (*recipes.Created, err
 }
 
 // grant asks for a lease; a contender that is gone has lost its place.
-func (q *Queue) grant(ctx context.Context, own *recipes.Owned) (*recipes.Lease, error) {
-	lease, err := own.Session().Grant(ctx, q.dir, own)
+func (q *Queue) grant(ctx context.Context, own *recipes.Owned, tag Tag) (*recipes.Lease, error) {
+	lease, err := own.Session().Grant(ctx, recipes.Claim{Path: q.dir, Nodes: []*recipes.Owned{own}, Shared: tag.Shared})
 	return lease, placeLost(err)
 }
 
@@ -144,6 +145,17 @@ func placeLost(err error) error {
 		return errors.Join(errGone, err)
 	}
 	return err
+}
+
+// Downgraded returns the name of the reader that takes the place of the writer
+// at path: it bears the writer's number. ok is false where that is not one of
+// its own, at the end of the range.
+func (q *Queue) Downgraded(path string) (name string, ok bool) {
+	e, ok := q.layout.parse(path[len(q.dir)+1:])
+	if !ok || e.tag != Writer || e.seq < 0 || e.seq >= maxSeq {
+		return "", false
+	}
+	return fmt.Sprintf("_c_%s-%s%010d", recipes.NewUUID(), Reader.Text, e.seq), true
 }
 
 func (q *Queue) mayTouch() bool {

@@ -41,7 +41,7 @@ func (w *wait) run(ctx context.Context) (*recipes.Lease, error) {
 		if !first {
 			continue
 		}
-		lease, err := w.q.grant(ctx, w.own)
+		lease, err := w.q.grant(ctx, w.own, w.req.Tag)
 		if err != nil {
 			return nil, w.failed(err)
 		}
@@ -78,9 +78,12 @@ func (w *wait) step(ctx context.Context) (first bool, err error) {
 // behind waits for the last of the contenders in the way.
 func (w *wait) behind(ctx context.Context, before []entry, b blockers) (first bool, err error) {
 	path := w.q.path(before[b.last])
+	// When one that stands alone in the way is gone, ours is first: nothing can
+	// come in between, except a reader in the place of a writer.
+	decides := b.n == 1 && !w.q.layout.succeeds(before[b.last].tag, w.req.Tag)
 	data, stat, watch, err := w.s.GetWatch(ctx, path)
 	if errors.Is(err, recipes.ErrNoNode) {
-		return b.n == 1, nil // gone between the look and the watch
+		return decides, nil // gone between the look and the watch
 	}
 	if err != nil {
 		return false, err
@@ -101,9 +104,7 @@ func (w *wait) behind(ctx context.Context, before []entry, b blockers) (first bo
 	case <-w.mine:
 		return false, nil // perhaps deleted by somebody else
 	case <-watch.C:
-		// One that stood alone in the way, and is gone, leaves ours first:
-		// nothing can come in between.
-		return b.n == 1 && watch.Deleted(), nil
+		return decides && watch.Deleted(), nil
 	case <-timer.C:
 		return false, nil
 	case <-w.s.Done():
