@@ -170,11 +170,16 @@ func (l *Lease) revoke() {
 }
 
 // Verify asks the ensemble whether the lease's znodes are still there, by a
-// transaction that changes nothing. It returns nil if they were when that was
-// committed, ErrLost if the lease is over.
+// transaction that changes nothing, and asks again where the answer is lost. It
+// returns nil if they were when that was committed, ErrLost if the lease is
+// over.
 func (l *Lease) Verify(ctx context.Context) error {
-	_, err := l.Txn(ctx)
-	return err
+	for {
+		_, err := l.Txn(ctx)
+		if !errors.Is(err, ErrOutcomeUnknown) || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // Txn commits ZooKeeper writes in one transaction with a check that the lease's
