@@ -30,8 +30,6 @@ type guard struct {
 	connects  int                // handshakes that succeeded
 	heard     leaseclock.Instant // when a server last answered
 	shortLife int                // connections in a row that ended right after the handshake
-
-	lostAt leaseclock.Instant // when the last connection with the session ended
 }
 
 func newGuard(cfg Config, watched func(path []byte) bool) *guard {
@@ -161,29 +159,19 @@ func (g *guard) disconnected(w *wire, err error) {
 		return
 	}
 	g.wire = nil
-	now := g.cfg.Now()
 	wasReady := w.link != nil
 	if wasReady {
 		g.ready = make(chan struct{})
-		g.lostAt = now
-		if now-w.since < g.cfg.Timeout/10 {
+		if g.cfg.Now()-w.since < g.cfg.Timeout/10 {
 			g.shortLife++
 		} else {
 			g.shortLife = 0
 		}
 	}
-	hopeless := !wasReady && g.sessionID != 0 && now-g.lostAt > 4*g.cfg.Timeout
 	g.mu.Unlock()
 	g.failed(fmt.Errorf("connection to %s: %w", w.RemoteAddr(), err))
 	if wasReady {
 		g.cfg.OnChange()
-	}
-	if hopeless {
-		// Servers that have lost their data turn a client that has seen more away
-		// without a word; and where only the way back is broken, asking for the
-		// session keeps it alive, with all that it blocks. Another session may
-		// fare better.
-		g.finish(fmt.Errorf("%w: no server has answered for it in %v", ErrExpired, now-g.lostAt))
 	}
 }
 
