@@ -95,7 +95,7 @@ func TestPingsKeepASessionAlive(t *testing.T) {
 }
 
 func TestContainerGoesWhenItsLastChildHasGone(t *testing.T) {
-	onAll(t, func(s *script) {
+	onAllAt(t, often, func(s *script) {
 		a := s.open("a")
 		a.make("/never-used", jute.ModeContainer).ok()
 		a.do(jute.OpCreateContainer, s.creation("/c", "data", jute.ModeContainer)).ok()
@@ -109,7 +109,7 @@ func TestContainerGoesWhenItsLastChildHasGone(t *testing.T) {
 }
 
 func TestNodeWithATimeToLiveGoesWhenItHasNoChildrenAndNoChange(t *testing.T) {
-	onAll(t, func(s *script) {
+	onAllAt(t, often, func(s *script) {
 		a := s.open("a")
 		a.makeTTL("/with-child", jute.ModeTTL, 100).ok()
 		a.make("/with-child/x", jute.ModePersistent).ok()

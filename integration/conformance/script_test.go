@@ -12,7 +12,7 @@ import (
 
 // A script is played on one server. It has a folder there of its own.
 type script struct {
-	t      testing.TB
+	t      tb
 	kind   kind
 	addr   string
 	folder string
@@ -28,18 +28,24 @@ type script struct {
 // script states them by onNewer.
 func onAll(t *testing.T, play func(*script), differences ...string) {
 	t.Helper()
+	onAllAt(t, seldom, play, differences...)
+}
+
+// onAllAt is onAll on servers that look for containers at a certain pace.
+func onAllAt(t *testing.T, reap pace, play func(*script), differences ...string) {
+	t.Helper()
 	seen := make([][]string, len(kinds))
 	t.Run("on", func(t *testing.T) {
 		for i, k := range kinds {
 			t.Run(k.name, func(t *testing.T) {
-				addr := k.start(t)
+				addr := k.start(t, reap)
 				t.Parallel()
 				s := begin(t, k, addr, "/"+strings.Split(t.Name(), "/")[0])
 				defer s.end()
 				play(s)
 				seen[i] = s.notes
 				if i == 0 {
-					compared.Add(int64(s.ops))
+					compared.scripted.Add(int64(s.ops))
 				}
 			})
 		}
@@ -57,7 +63,13 @@ func onAll(t *testing.T, play func(*script), differences ...string) {
 	}
 }
 
-func begin(t testing.TB, k kind, addr, folder string) *script {
+// tb is what a *testing.T and a *rapid.T have in common and a script needs.
+type tb interface {
+	require.TestingT
+	Helper()
+}
+
+func begin(t tb, k kind, addr, folder string) *script {
 	t.Helper()
 	s := &script{t: t, kind: k, addr: addr, folder: folder, names: map[int64]string{}}
 	stage := s.hand()
@@ -112,6 +124,7 @@ func (s *script) end() {
 	defer c.Hangup()
 	s.manage(c, jute.OpAuth, &jute.AuthRequest{Scheme: "digest", Auth: []byte("own:er")}, jute.OK)
 	s.remove(c, s.folder)
+	require.Equal(s.t, jute.NoNode, s.ask(c, jute.OpExists, &jute.PathWatchRequest{Path: s.folder}).Err, "%s is left", s.folder)
 	s.manage(c, jute.OpCloseSession, &jute.Empty{}, jute.OK)
 }
 

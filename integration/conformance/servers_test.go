@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -13,37 +14,46 @@ const (
 	tick       = 500 * time.Millisecond
 	minTimeout = 2 * tick
 	maxTimeout = time.Minute
-	// reapEvery is how often containers are looked at.
-	reapEvery = 300 * time.Millisecond
+)
+
+// A pace says how often a server looks for containers to delete: at once, for
+// scripts about them, or not within any other script.
+type pace time.Duration
+
+const (
+	often  = pace(100 * time.Millisecond)
+	seldom = pace(time.Hour)
 )
 
 // A kind of server.
 type kind struct {
 	name  string
 	newer bool // it goes by 3.9, not by 3.8
-	start func(*testing.T) (addr string)
+	start func(*testing.T, pace) (addr string)
 }
 
 // kinds are the servers that must agree. The first is what the others are
 // compared with.
 var kinds = []kind{
-	{name: "ZooKeeper 3.8", start: func(t *testing.T) string { return realServer(t, "3.8") }},
-	{name: "ZooKeeper 3.9", start: func(t *testing.T) string { return realServer(t, "3.9") }, newer: true},
+	{name: "ZooKeeper 3.8", start: realServer("3.8")},
+	{name: "ZooKeeper 3.9", start: realServer("3.9"), newer: true},
 	{name: "zktest", start: inProcess},
 }
 
-func realServer(t *testing.T, version string) string {
-	return zkserver.SharedAs(t, zkserver.Config{
-		Version: version,
-		Tick:    tick,
-		JVM:     []string{"-Dznode.container.checkIntervalMs=300", "-Dzookeeper.extendedTypesEnabled=true"},
-	}).Servers[0].DirectAddr()
+func realServer(version string) func(*testing.T, pace) string {
+	return func(t *testing.T, reap pace) string {
+		return zkserver.SharedAs(t, zkserver.Config{
+			Version: version,
+			Tick:    tick,
+			JVM:     []string{fmt.Sprintf("-Dznode.container.checkIntervalMs=%d", time.Duration(reap).Milliseconds())},
+		}).Servers[0].DirectAddr()
+	}
 }
 
-func inProcess(t *testing.T) string {
+func inProcess(t *testing.T, reap pace) string {
 	return zktest.Start(t,
 		zktest.WithTick(tick),
 		zktest.WithSessionTimeouts(minTimeout, maxTimeout),
-		zktest.WithContainerCheck(reapEvery),
+		zktest.WithContainerCheck(time.Duration(reap)),
 	).Addrs()[0]
 }

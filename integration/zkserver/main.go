@@ -13,10 +13,13 @@ import (
 // leakPatience bounds the wait for goroutines that are on their way out.
 const leakPatience = 10 * time.Second
 
-// Main is a package's TestMain: it runs the tests, closes what they shared,
-// and fails if a goroutine is left.
-func Main(m *testing.M) {
+// Main is a package's TestMain: it runs the tests and what is to follow them,
+// closes what they shared, and fails if a goroutine is left.
+func Main(m *testing.M, then ...func()) {
 	code := m.Run()
+	for _, f := range then {
+		f()
+	}
 	if err := errors.Join(closeShared(), closeLaunchers()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)
