@@ -1,9 +1,11 @@
 package proxy
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/integration/internal/ports"
@@ -140,7 +142,7 @@ func (p *Proxy) listen(change func()) error {
 	want := !p.refused && !p.down && !p.closed
 	switch {
 	case want && p.lis == nil:
-		lis, err := net.Listen("tcp", p.port.Addr())
+		lis, err := bind(p.port.Addr())
 		if err != nil {
 			return fmt.Errorf("proxy: %w", err)
 		}
@@ -151,6 +153,20 @@ func (p *Proxy) listen(change func()) error {
 		p.lis = nil
 	}
 	return nil
+}
+
+// bind listens on a port of the proxy's own. A child process that is being
+// started holds copies of all sockets until it runs its program, those of a
+// listener closed a moment ago included: so a port can be in use, for that long.
+func bind(addr string) (net.Listener, error) {
+	give := time.Now().Add(dialTimeout)
+	for {
+		lis, err := net.Listen("tcp", addr)
+		if !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(give) {
+			return lis, err
+		}
+		time.Sleep(dialPause)
+	}
 }
 
 // Close resets all connections, stops listening and returns when every
