@@ -18,6 +18,19 @@ var (
 	ErrNoDowngrade = errors.New("lock: no downgrade at the end of the sequence numbers")
 )
 
+// LimitError is returned where the participants of a semaphore disagree about
+// its limit.
+type LimitError struct {
+	Path   string // of the semaphore
+	Ours   int
+	Stored string // what is agreed on: the data of its znode
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("lock: limit of semaphore %s is %d here, and agreed to be %q: use the same everywhere, or delete the znode when nobody uses it",
+		e.Path, e.Ours, e.Stored)
+}
+
 // LockedError says who keeps a lock from being taken.
 type LockedError struct {
 	Path   string // of the lock

@@ -14,22 +14,32 @@ type MutexOption interface{ applyMutex(*settings) }
 // RWMutexOption changes how an RWMutex works.
 type RWMutexOption interface{ applyRWMutex(*settings) }
 
+// SemaphoreOption changes how a Semaphore works.
+type SemaphoreOption interface{ applySemaphore(*settings) }
+
 // Option is one that every kind of lock takes.
 type Option interface {
 	MutexOption
 	RWMutexOption
+	SemaphoreOption
 }
 
 type option func(*settings)
 
-func (o option) applyMutex(s *settings)   { o(s) }
-func (o option) applyRWMutex(s *settings) { o(s) }
+func (o option) applyMutex(s *settings)     { o(s) }
+func (o option) applyRWMutex(s *settings)   { o(s) }
+func (o option) applySemaphore(s *settings) { o(s) }
+
+type semaphoreOption func(*settings)
+
+func (o semaphoreOption) applySemaphore(s *settings) { o(s) }
 
 // settings is what the options fill in.
 type settings struct {
 	onWait func(Wait)
 	stay   bool
 	sync   bool
+	tacit  bool // a semaphore's limit is not stored
 }
 
 // Wait is where a contender stands while it waits.

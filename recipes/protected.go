@@ -81,7 +81,17 @@ func (o *Owned) unwatch() (deleted bool) {
 // Discard deletes the znode in the background.
 func (o *Owned) Discard() *Deletion {
 	o.unwatch()
-	return o.s.discard(o.path, o.reserved)
+	return o.s.discard(o.path, o.takeReserved())
+}
+
+// takeReserved returns what the znode takes of the budget, once: to whoever
+// sees to its end.
+func (o *Owned) takeReserved() int {
+	o.s.mu.Lock()
+	defer o.s.mu.Unlock()
+	n := o.reserved
+	o.reserved = 0
+	return n
 }
 
 // Protected says what znode CreateProtected is to make.
@@ -96,6 +106,10 @@ type Protected struct {
 	// carry no data.
 	TouchDir bool
 
+	// Spare is how many bytes more of ephemeral paths the session must have room
+	// for, for what the znode is to be traded for. They are set aside with it.
+	Spare int
+
 	_ struct{}
 }
 
@@ -104,6 +118,12 @@ type Created struct {
 	*Owned
 	Children  int  // of the directory right after the creation; 0 if it is not known
 	DirDenied bool // TouchDir is not permitted here
+}
+
+// ProtectedCost is what a znode made by CreateProtected takes of a session's
+// budget of ephemeral paths.
+func (c *Client) ProtectedCost(dir, name string) int {
+	return pathCost(c.cfg.chroot+join(dir, "_c_"+NewUUID()+"-"+name), EphemeralSequential)
 }
 
 // CreateProtected makes an ephemeral sequential znode whose name carries a
@@ -119,7 +139,7 @@ func (c *Client) CreateProtected(ctx context.Context, p Protected) (*Created, er
 	if err := checkRequest(p.Dir+"/"+p.Name, p.Data); err != nil {
 		return nil, err
 	}
-	cost := pathCost(c.cfg.chroot+join(p.Dir, "_c_"+NewUUID()+"-"+p.Name), EphemeralSequential)
+	cost := c.ProtectedCost(p.Dir, p.Name) + p.Spare
 	s, err := c.SessionFor(ctx, cost)
 	if err != nil {
 		return nil, err
@@ -241,6 +261,20 @@ func (s *Session) makeDir(ctx context.Context, dir string) error {
 		return nil // reaped in between; the caller comes back
 	}
 	return err
+}
+
+// MakePersistent makes a znode that stays, and what is missing above it. Where
+// it exists it returns ErrNodeExists.
+func (s *Session) MakePersistent(ctx context.Context, path string, data []byte) error {
+	for {
+		_, err := s.Create(ctx, path, data, Persistent, s.cfg.parentACL)
+		if !errors.Is(err, ErrNoNode) {
+			return err
+		}
+		if err := s.makeDir(ctx, parent(path)); err != nil {
+			return err
+		}
+	}
 }
 
 // makeOne makes one directory: a container, which the server deletes some time

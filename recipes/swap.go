@@ -91,7 +91,7 @@ func (l *Lease) swapped(sw *swap, old *Owned, err error) {
 	case over:
 		s.Discard(sw.to)
 	default:
-		s.Unreserve(old.reserved)
+		s.Unreserve(old.takeReserved())
 		s.look(l)
 	}
 }

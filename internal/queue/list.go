@@ -1,8 +1,10 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/zkrecipes/zkrecipes/recipes"
 )
@@ -41,4 +43,30 @@ func (q *Queue) read(ctx context.Context, s *recipes.Session, e entry, position 
 		return recipes.Contender{}, err
 	}
 	return contender(q.path(e), position, data, stat), nil
+}
+
+// Members returns the children of another directory that belongs to the queue,
+// whatever their names, in the order of their creation.
+func (q *Queue) Members(ctx context.Context, dir string) ([]recipes.Contender, error) {
+	s, err := q.c.Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names, _, err := s.Children(ctx, dir)
+	if err != nil && !errors.Is(err, recipes.ErrNoNode) {
+		return nil, err
+	}
+	var list []recipes.Contender
+	for _, name := range names {
+		data, stat, err := s.Get(ctx, dir+"/"+name)
+		if errors.Is(err, recipes.ErrNoNode) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, contender(dir+"/"+name, 0, data, stat))
+	}
+	slices.SortFunc(list, func(a, b recipes.Contender) int { return cmp.Compare(a.Token, b.Token) })
+	return list, nil
 }

@@ -65,6 +65,11 @@ type Request struct {
 	Data   []byte         // of its znode
 	OnWait func(Position) // called when a position is known, and when it changes
 	Stay   bool           // end with ErrLost rather than queue again where the place is lost
+
+	// Grant makes the lease of a contender that is first; nil stands for one on
+	// its own znode. Spare is what else that needs of the session's budget.
+	Grant func(ctx context.Context, own *recipes.Owned) (*recipes.Lease, error)
+	Spare int
 }
 
 // Position is where a contender stands.
@@ -103,7 +108,7 @@ func (q *Queue) attempt(ctx context.Context, req Request) (lease *recipes.Lease,
 		}
 	}()
 	if own.Children == 1 {
-		return q.grant(ctx, own.Owned, req.Tag)
+		return q.grant(ctx, own.Owned, req)
 	}
 	w := wait{q: q, s: own.Session(), own: own.Owned, req: req}
 	defer w.end()
@@ -117,6 +122,7 @@ func (q *Queue) enqueue(ctx context.Context, req Request) (*recipes.Created, err
 		Dir:      q.dir,
 		Name:     req.Tag.Text,
 		Data:     req.Data,
+		Spare:    req.Spare,
 		TouchDir: q.mayTouch(),
 	})
 	switch {
@@ -133,8 +139,14 @@ func (q *Queue) enqueue(ctx context.Context, req Request) (*recipes.Created, err
 }
 
 // grant asks for a lease; a contender that is gone has lost its place.
-func (q *Queue) grant(ctx context.Context, own *recipes.Owned, tag Tag) (*recipes.Lease, error) {
-	lease, err := own.Session().Grant(ctx, recipes.Claim{Path: q.dir, Nodes: []*recipes.Owned{own}, Shared: tag.Shared})
+func (q *Queue) grant(ctx context.Context, own *recipes.Owned, req Request) (*recipes.Lease, error) {
+	if req.Grant != nil {
+		lease, err := req.Grant(ctx, own)
+		return lease, placeLost(err)
+	}
+	lease, err := own.Session().Grant(ctx, recipes.Claim{
+		Path: q.dir, Nodes: []*recipes.Owned{own}, Shared: req.Tag.Shared,
+	})
 	return lease, placeLost(err)
 }
 

@@ -66,7 +66,7 @@ func (q *Queue) try(ctx context.Context, req Request, sync bool) (lease *recipes
 			return nil, q.path(entries[b.last]), nil
 		}
 	}
-	lease, err = q.grant(ctx, own.Owned, req.Tag)
+	lease, err = q.grant(ctx, own.Owned, req)
 	return lease, "", err
 }
 

@@ -41,7 +41,7 @@ func (w *wait) run(ctx context.Context) (*recipes.Lease, error) {
 		if !first {
 			continue
 		}
-		lease, err := w.q.grant(ctx, w.own, w.req.Tag)
+		lease, err := w.q.grant(ctx, w.own, w.req)
 		if err != nil {
 			return nil, w.failed(err)
 		}
