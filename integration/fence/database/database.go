@@ -1,0 +1,119 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/zkrecipes/zkrecipes/fence/sqlfence"
+	"github.com/zkrecipes/zkrecipes/internal/leakcheck"
+)
+
+// Database is an empty database of a running server, for one test.
+type Database struct {
+	*sql.DB
+	Dialect sqlfence.Dialect
+
+	server *server // nil for SQLite
+}
+
+// Each runs the test on each kind of database.
+func Each(t *testing.T, test func(t *testing.T, db *Database)) {
+	for _, d := range []sqlfence.Dialect{sqlfence.PostgreSQL, sqlfence.MySQL, sqlfence.SQLite} {
+		t.Run(d.String(), func(t *testing.T) { test(t, Open(t, d)) })
+	}
+}
+
+// Open returns an empty database for the test. Tests of a package share the
+// servers, so they must not run in parallel where one of them crashes any.
+func Open(t testing.TB, d sqlfence.Dialect) *Database {
+	t.Helper()
+	if d == sqlfence.SQLite {
+		return &Database{Dialect: d, DB: OpenSQLite(t, filepath.Join(t.TempDir(), "db"))}
+	}
+	s, err := shared(d)
+	if errors.Is(err, errMissing) && os.Getenv("CI") == "" {
+		fmt.Fprintf(os.Stderr, "SKIPPED %s: %v\n", t.Name(), err)
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := s.newDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return &Database{DB: db, Dialect: d, server: s}
+}
+
+// OpenSQLite opens the database in the file of that name, which it makes if it
+// must, until the end of the test.
+func OpenSQLite(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", SQLiteName(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// SQLiteName is what to open with the driver sqlite: writers wait for each
+// other, and commits are flushed.
+func SQLiteName(path string) string {
+	return "file:" + path + "?_pragma=busy_timeout(60000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
+}
+
+// Crash kills the server, every process of it, without a warning. SQLite has
+// none to kill.
+func (d *Database) Crash() { d.server.kill() }
+
+// Restart starts the server again and returns when it has recovered.
+func (d *Database) Restart(ctx context.Context) error { return d.server.start(ctx) }
+
+// servers are the ones that a package's tests share, started at first need.
+var servers struct {
+	sync.Mutex
+	running map[sqlfence.Dialect]*server
+}
+
+func shared(d sqlfence.Dialect) (*server, error) {
+	servers.Lock()
+	defer servers.Unlock()
+	if s := servers.running[d]; s != nil {
+		return s, nil
+	}
+	s, err := install(d)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.start(context.Background()); err != nil {
+		s.remove()
+		return nil, err
+	}
+	if servers.running == nil {
+		servers.running = make(map[sqlfence.Dialect]*server)
+	}
+	servers.running[d] = s
+	return s, nil
+}
+
+// Main is a package's TestMain: it runs the tests, stops what they shared, and
+// fails if a goroutine is left.
+func Main(m *testing.M) {
+	code := m.Run()
+	for _, s := range servers.running {
+		s.remove()
+	}
+	if left := leakcheck.Leaked(); code == 0 && left != "" {
+		fmt.Fprintln(os.Stderr, "database: goroutines left:\n"+left)
+		code = 1
+	}
+	os.Exit(code)
+}
