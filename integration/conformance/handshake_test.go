@@ -189,3 +189,33 @@ func TestFramesThatMakeNoSenseEndTheConnection(t *testing.T) {
 func frame(body []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
 }
+
+func TestOperationsThatAreNotForClients(t *testing.T) {
+	onAll(t, func(s *script) {
+		for _, r := range []bareclient.Request{
+			request(jute.OpCreateSession, &jute.Empty{}),
+			request(jute.OpReconfig, &jute.Empty{}),
+			request(jute.OpSASL, &jute.PathRequest{Path: "token"}), // a path has the form of a token
+		} {
+			a := s.open("a")
+			a.doAll(r)
+			a.do(jute.OpExists, s.reading("", false)).ok()
+		}
+	})
+}
+
+func TestCheckOutsideAMulti(t *testing.T) {
+	onAll(t, func(s *script) {
+		a := s.open("a")
+		r := a.do(jute.OpCheck, s.version("/no", -1))
+		r.is(onNewer(s, jute.NoNode, jute.Unimplemented))
+		if s.kind.newer {
+			a.cutOff()
+			return
+		}
+		a.do(jute.OpCheck, s.version("", 7)).is(jute.BadVersion)
+		_, err := a.Send(request(jute.OpCheck, s.version("", -1)), request(jute.OpPing, &jute.Empty{}))
+		require.NoError(s.t, err)
+		require.Equal(s.t, jute.XidPing, a.receive().Xid, "one that succeeds is never answered")
+	}, "3.9 does not know it")
+}
