@@ -1,0 +1,29 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/integration/zkserver"
+)
+
+func TestMain(m *testing.M) { zkserver.Main(m) }
+
+// Times are for people to judge. Requests are counted: a pair takes two, and on
+// a machine that is busy with something else now and then a renewal.
+func TestIdleLockIsMeasuredAndTakesTwoRequests(t *testing.T) {
+	zkserver.Shared(t) // skips where there are no servers to start
+	var out strings.Builder
+	require.NoError(t, run(t.Context(), config{rounds: 1, pairs: 20}, &out))
+	t.Log("\n" + out.String())
+	rows := strings.Split(strings.TrimSpace(out.String()), "\n")
+	for _, row := range rows[len(rows)-2:] {
+		columns := strings.Split(row, "|")
+		requests, err := strconv.ParseFloat(strings.TrimSpace(columns[len(columns)-2]), 64)
+		require.NoError(t, err, row)
+		require.InDelta(t, 2, requests, 0.5, row)
+	}
+}
