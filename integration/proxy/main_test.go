@@ -1,12 +1,9 @@
 package proxy_test
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"os"
-	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/integration/proxy"
+	"github.com/zkrecipes/zkrecipes/internal/leakcheck"
 )
 
 const (
@@ -23,25 +21,7 @@ const (
 	aMoment = 50 * time.Millisecond
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if stacks := leaked(); code == 0 && stacks != "" {
-		fmt.Fprintf(os.Stderr, "goroutines left:\n%s\n", stacks)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func leaked() string {
-	var stacks string
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		buf := make([]byte, 1<<20)
-		if stacks = string(buf[:runtime.Stack(buf, true)]); !strings.Contains(stacks, "zkrecipes/integration/proxy.") {
-			return ""
-		}
-	}
-	return stacks
-}
+func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 // peer is a server whose connections a test plays by hand.
 type peer struct {

@@ -4,14 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
-	"strings"
 	"testing"
-	"time"
-)
 
-// leakPatience bounds the wait for goroutines that are on their way out.
-const leakPatience = 10 * time.Second
+	"github.com/zkrecipes/zkrecipes/internal/leakcheck"
+)
 
 // Main is a package's TestMain: it runs the tests and what is to follow them,
 // closes what they shared, and fails if a goroutine is left.
@@ -24,35 +20,20 @@ func Main(m *testing.M, then ...func()) {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)
 	}
-	if left := leaked(leakPatience); code == 0 && len(left) > 0 {
-		fmt.Fprintf(os.Stderr, "zkserver: %d goroutines left:\n\n%s\n", len(left), strings.Join(left, "\n\n"))
+	if stacks := leaked(); code == 0 && stacks != "" {
+		fmt.Fprintln(os.Stderr, "zkserver: goroutines that outlived the tests:\n"+stacks)
 		code = 1
 	}
 	os.Exit(code)
 }
 
-// leaked returns the stacks of goroutines that are neither this one nor the
-// standard library's own, once there are none or the patience has ended.
-func leaked(patience time.Duration) []string {
-	deadline := time.Now().Add(patience)
-	for {
-		left := goroutines()
-		if len(left) == 0 || time.Now().After(deadline) {
-			return left
-		}
-		time.Sleep(10 * time.Millisecond) // the runtime has no event for a goroutine's end
-	}
-}
-
-func goroutines() []string {
-	buf := make([]byte, 4<<20)
-	buf = buf[:runtime.Stack(buf, true)]
-	var left []string
-	for i, stack := range strings.Split(string(buf), "\n\n") {
-		own := i == 0 // the first one is the caller
-		if !own && !strings.Contains(stack, "os/signal.") && !strings.Contains(stack, "testing.(*M).startAlarm") {
-			left = append(left, stack)
+// leaked is more patient than the library's own tests: a client whose handshake
+// hangs takes seconds to notice that it was closed.
+func leaked() (stacks string) {
+	for range 5 {
+		if stacks = leakcheck.Leaked(); stacks == "" {
+			break
 		}
 	}
-	return left
+	return stacks
 }
