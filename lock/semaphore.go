@@ -180,17 +180,14 @@ func (sem *Semaphore) enter(ctx context.Context, own *recipes.Owned, n int) (*re
 // take trades the first place in the queue for permits.
 func (sem *Semaphore) take(ctx context.Context, own *recipes.Owned, n int) (*recipes.Lease, error) {
 	s := own.Session()
-	t := recipes.Trade{
-		For:   own,
-		Dir:   sem.leases,
-		Name:  permitName,
-		Data:  []byte(sem.c.Identity()),
-		Count: n,
+	x := recipes.Exchange{Give: []*recipes.Owned{own}}
+	for range n {
+		x.Take = append(x.Take, recipes.Protected{Dir: sem.leases, Name: permitName, Data: []byte(sem.c.Identity())})
 	}
 	if version := sem.version(); version != nil {
-		t.Checks = []recipes.Op{recipes.CheckOp(sem.path, *version)}
+		x.Checks = []recipes.Op{recipes.CheckOp(sem.path, *version)}
 	}
-	permits, err := s.Trade(ctx, t)
+	created, err := s.Exchange(ctx, x)
 	var check *recipes.CheckError
 	if errors.As(err, &check) {
 		sem.forget()
@@ -198,6 +195,10 @@ func (sem *Semaphore) take(ctx context.Context, own *recipes.Owned, n int) (*rec
 	}
 	if err != nil {
 		return nil, err
+	}
+	permits := make([]*recipes.Owned, n)
+	for i, c := range created {
+		permits[i] = c.Owned
 	}
 	lease, err := s.Grant(ctx, recipes.Claim{Path: sem.path, Nodes: permits, Shared: true})
 	if err != nil {

@@ -22,6 +22,7 @@ type Owned struct {
 	token    fence.Token   // its czxid, 0 until it is known
 	sent     time.Duration // when the latest confirmed write about it was sent
 	reserved int           // bytes of its session's budget
+	spare    int           // bytes set aside for what it may be exchanged for
 	watch    *Watch        // armed on it while it waits, nil if it is not
 }
 
@@ -81,7 +82,7 @@ func (o *Owned) unwatch() (deleted bool) {
 // Discard deletes the znode in the background.
 func (o *Owned) Discard() *Deletion {
 	o.unwatch()
-	return o.s.discard(o.path, o.takeReserved())
+	return o.s.discard(o.path, o.takeReserved()+o.takeSpare())
 }
 
 // takeReserved returns what the znode takes of the budget, once: to whoever
@@ -91,6 +92,14 @@ func (o *Owned) takeReserved() int {
 	defer o.s.mu.Unlock()
 	n := o.reserved
 	o.reserved = 0
+	return n
+}
+
+func (o *Owned) takeSpare() int {
+	o.s.mu.Lock()
+	defer o.s.mu.Unlock()
+	n := o.spare
+	o.spare = 0
 	return n
 }
 
@@ -157,12 +166,12 @@ func (s *Session) createProtected(ctx context.Context, p Protected, cost int) (*
 		switch {
 		case err == nil:
 			created.DirDenied = denied
-			return created, nil
+			return created.withSpare(p.Spare), nil
 		case isUnknown(err):
 			o, findErr := s.find(ctx, p.Dir, uuid)
 			if o != nil {
 				o.reserved = cost
-				return &Created{Owned: o, DirDenied: denied}, nil
+				return (&Created{Owned: o, DirDenied: denied}).withSpare(p.Spare), nil
 			}
 			if findErr != nil {
 				s.giveUp(p.Dir, uuid, cost)
@@ -184,10 +193,26 @@ func (s *Session) createProtected(ctx context.Context, p Protected, cost int) (*
 	}
 }
 
+// withSpare splits what was reserved.
+func (c *Created) withSpare(spare int) *Created {
+	c.reserved -= spare
+	c.spare = spare
+	return c
+}
+
+// createRequest is the creation of a protected znode.
+func (s *Session) createRequest(p Protected, uuid string) *zk.CreateRequest {
+	return &zk.CreateRequest{
+		Path:  s.abs(join(p.Dir, "_c_"+uuid+"-"+p.Name)),
+		Data:  p.Data,
+		Acl:   toZK(s.cfg.acl),
+		Flags: EphemeralSequential.flags(),
+	}
+}
+
 // tryProtected sends the creation once.
 func (s *Session) tryProtected(ctx context.Context, p Protected, uuid string, cost int) (*Created, error) {
-	path := join(p.Dir, "_c_"+uuid+"-"+p.Name)
-	node := &zk.CreateRequest{Path: s.abs(path), Data: p.Data, Acl: toZK(s.cfg.acl), Flags: EphemeralSequential.flags()}
+	node := s.createRequest(p, uuid)
 	late := func(c *Created, err error) {
 		switch {
 		case err == nil:
@@ -294,7 +319,7 @@ func (s *Session) makeOne(ctx context.Context, dir string) error {
 	if err == errUnimplemented {
 		_, err = s.Create(ctx, dir, nil, Persistent, s.cfg.parentACL)
 	}
-	if errors.Is(err, ErrNodeExists) || errors.Is(err, ErrOutcomeUnknown) && ctx.Err() == nil && s.conn.Reason() == nil {
+	if errors.Is(err, ErrNodeExists) || errors.Is(err, ErrOutcomeUnknown) {
 		return nil // where it is unknown the caller's next attempt tells
 	}
 	return err

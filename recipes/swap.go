@@ -64,7 +64,7 @@ func (l *Lease) runSwap(sw *swap, old *Owned, data []byte) {
 				return
 			}
 		}
-		if errors.Is(err, ErrOutcomeUnknown) && s.conn.Reason() == nil {
+		if errors.Is(err, ErrOutcomeUnknown) {
 			continue
 		}
 		l.swapped(sw, old, err)

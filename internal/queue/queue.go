@@ -110,32 +110,48 @@ func (q *Queue) attempt(ctx context.Context, req Request) (lease *recipes.Lease,
 	if own.Children == 1 {
 		return q.grant(ctx, own.Owned, req)
 	}
-	w := wait{q: q, s: own.Session(), own: own.Owned, req: req}
+	w := newWait(q, own.Owned, req)
 	defer w.end()
-	return w.run(ctx)
+	if err := w.run(ctx); err != nil {
+		return nil, err
+	}
+	if lease, err = q.grant(ctx, own.Owned, req); err != nil {
+		return nil, w.failed(err)
+	}
+	return lease, nil
 }
 
 // enqueue makes a contender.
 func (q *Queue) enqueue(ctx context.Context, req Request) (*recipes.Created, error) {
 	q.renumber(ctx)
-	own, err := q.c.CreateProtected(ctx, recipes.Protected{
-		Dir:      q.dir,
-		Name:     req.Tag.Text,
-		Data:     req.Data,
-		Spare:    req.Spare,
-		TouchDir: q.mayTouch(),
-	})
+	own, err := q.c.CreateProtected(ctx, q.Contender(req))
 	switch {
 	case errors.Is(err, recipes.ErrSessionExpired) && !errors.Is(err, recipes.ErrClosed):
 		return nil, errors.Join(errGone, err)
 	case err != nil:
 		return nil, err
 	}
+	q.Joined(own)
+	return own, nil
+}
+
+// Contender says what znode to make for a contender.
+func (q *Queue) Contender(req Request) recipes.Protected {
+	return recipes.Protected{
+		Dir:      q.dir,
+		Name:     req.Tag.Text,
+		Data:     req.Data,
+		Spare:    req.Spare,
+		TouchDir: q.mayTouch(),
+	}
+}
+
+// Joined learns from a contender that was made.
+func (q *Queue) Joined(own *recipes.Created) {
 	if own.DirDenied {
 		q.neverTouch()
 	}
 	q.noteSequence(own.Path())
-	return own, nil
 }
 
 // grant asks for a lease; a contender that is gone has lost its place.

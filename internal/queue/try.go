@@ -33,16 +33,8 @@ func (q *Queue) try(ctx context.Context, req Request, sync bool) (lease *recipes
 			return nil, "", placeLost(err)
 		}
 	}
-	entries, err := q.look(ctx, s)
-	switch {
-	case errors.Is(err, recipes.ErrNoNode):
-		// No directory, no contenders.
-	case err != nil:
-		return nil, "", placeLost(err)
-	default:
-		if b := blocking(entries, req.Tag); b.n > 0 {
-			return nil, q.path(entries[b.last]), nil
-		}
+	if holder, err := q.Taken(ctx, s, req.Tag); holder != "" || err != nil {
+		return nil, holder, err
 	}
 	own, err := q.enqueue(ctx, req)
 	if err != nil {
@@ -54,16 +46,8 @@ func (q *Queue) try(ctx context.Context, req Request, sync bool) (lease *recipes
 		}
 	}()
 	if own.Children != 1 {
-		entries, err := q.look(ctx, own.Session())
-		if err != nil {
-			return nil, "", placeLost(err)
-		}
-		me := q.index(entries, own.Owned)
-		if me < 0 {
-			return nil, "", errGone
-		}
-		if b := blocking(entries[:me], req.Tag); b.n > 0 {
-			return nil, q.path(entries[b.last]), nil
+		if holder, err := q.InTheWay(ctx, own.Owned, req.Tag); holder != "" || err != nil {
+			return nil, holder, err
 		}
 	}
 	lease, err = q.grant(ctx, own.Owned, req)

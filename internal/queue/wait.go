@@ -23,6 +23,10 @@ type wait struct {
 	err   recipes.WaitError // what to say if the wait ends now
 }
 
+func newWait(q *Queue, own *recipes.Owned, req Request) *wait {
+	return &wait{q: q, s: own.Session(), own: own, req: req}
+}
+
 // end gives up what the wait has kept going.
 func (w *wait) end() {
 	if w.proof != nil {
@@ -30,22 +34,17 @@ func (w *wait) end() {
 	}
 }
 
-// run waits until nobody stands before the contender.
-func (w *wait) run(ctx context.Context) (*recipes.Lease, error) {
+// run waits until nobody stands in the contender's way.
+func (w *wait) run(ctx context.Context) error {
 	w.err.Path = w.q.dir
 	for {
 		first, err := w.step(ctx)
 		if err != nil {
-			return nil, w.failed(placeLost(err))
+			return w.failed(placeLost(err))
 		}
-		if !first {
-			continue
+		if first {
+			return nil
 		}
-		lease, err := w.q.grant(ctx, w.own, w.req)
-		if err != nil {
-			return nil, w.failed(err)
-		}
-		return lease, nil
 	}
 }
 

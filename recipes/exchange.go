@@ -1,0 +1,256 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkrecipes/zkrecipes/fence"
+)
+
+// Exchange is a change of contenders of one session in one transaction: some
+// go, others come, and none of it happens if a check fails.
+type Exchange struct {
+	Give   []*Owned
+	Take   []Protected
+	Checks []Op
+
+	_ struct{}
+}
+
+// CheckError is a check of an exchange that failed.
+type CheckError struct{ *OpError }
+
+// Unwrap returns the failed check's error.
+func (e *CheckError) Unwrap() error { return e.OpError }
+
+type exchanged struct {
+	nodes []*Created
+	err   error
+}
+
+// Exchange makes an exchange, and returns the znodes that came. Directories that
+// are missing are made.
+//
+// With an error nothing has come: ErrNoNode where a contender to give is gone
+// already, a *CheckError where a check failed, ErrSessionFull where the session
+// has no room. If ctx ends first, what comes late is deleted in the background,
+// and whether the contenders to give are gone is open.
+func (s *Session) Exchange(ctx context.Context, x Exchange) ([]*Created, error) {
+	cost, err := s.prepay(x)
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan exchanged)
+	abandoned := make(chan struct{})
+	started := s.spawn(func() {
+		nodes, err := s.exchange(x)
+		if err != nil {
+			s.Unreserve(cost)
+		}
+		select {
+		case done <- exchanged{nodes, err}:
+		case <-abandoned:
+			for _, n := range nodes {
+				n.Discard()
+			}
+		}
+	})
+	if !started {
+		return nil, &OpError{Op: "exchange", Session: s.ID(), Err: s.Err()}
+	}
+	select {
+	case r := <-done:
+		return r.nodes, r.err
+	case <-ctx.Done():
+		close(abandoned)
+		return nil, s.opErr("exchange", x.path(), ctx.Err())
+	}
+}
+
+// path names an exchange in an error.
+func (x Exchange) path() string {
+	if len(x.Take) > 0 {
+		return x.Take[0].Dir
+	}
+	return x.Give[0].path
+}
+
+// prepay sets aside what is to come, out of what the contenders to give had
+// spare.
+func (s *Session) prepay(x Exchange) (cost int, err error) {
+	for _, p := range x.Take {
+		cost += s.client.ProtectedCost(p.Dir, p.Name)
+	}
+	need := cost
+	for _, o := range x.Give {
+		need -= o.takeSpare()
+	}
+	if need < 0 {
+		s.Unreserve(-need)
+	} else if !s.reserve(need) {
+		s.Unreserve(cost - need)
+		return 0, &OpError{Op: "exchange", Path: x.path(), Session: s.ID(), Err: ErrSessionFull}
+	}
+	return cost, nil
+}
+
+// attempt is one exchange on its way: its requests, in the order of checks,
+// what goes, and what comes.
+type attempt struct {
+	x     Exchange
+	uuids []string
+	reqs  []any
+	made  []int // index of each creation among the requests
+}
+
+func (s *Session) newAttempt(x Exchange) *attempt {
+	a := &attempt{x: x}
+	for _, c := range x.Checks {
+		a.reqs = append(a.reqs, c.zk(s))
+	}
+	for _, o := range x.Give {
+		a.reqs = append(a.reqs, &zk.DeleteRequest{Path: s.abs(o.path), Version: -1})
+	}
+	for _, p := range x.Take {
+		uuid := NewUUID()
+		a.uuids = append(a.uuids, uuid)
+		a.made = append(a.made, len(a.reqs))
+		a.reqs = append(a.reqs, s.createRequest(p, uuid))
+		if p.TouchDir {
+			a.reqs = append(a.reqs, &zk.SetDataRequest{Path: s.abs(p.Dir), Version: -1})
+		}
+	}
+	return a
+}
+
+// exchange repeats the transaction until its outcome is known.
+func (s *Session) exchange(x Exchange) ([]*Created, error) {
+	for {
+		a := s.newAttempt(x)
+		sent := s.now()
+		res, err := write(s.ctx, s, nil, func(z *zk.Conn) ([]zk.MultiResponse, error) { return z.Multi(a.reqs...) })
+		if isUnknown(err) && s.conn.Reason() == nil {
+			nodes, found, err := s.foundAfterAll(a)
+			if err != nil {
+				for i, p := range x.Take {
+					s.giveUp(p.Dir, a.uuids[i], 0)
+				}
+				return nil, err
+			}
+			if found {
+				return nodes, nil
+			}
+			continue
+		}
+		if err == nil {
+			return s.settled(a, s.created(a, res, sent))
+		}
+		again, err := s.exchangeFailed(a, res, err)
+		if !again {
+			return nil, err
+		}
+	}
+}
+
+// created reads what came off the transaction's answer.
+func (s *Session) created(a *attempt, res []zk.MultiResponse, sent time.Duration) []*Created {
+	nodes := make([]*Created, len(a.made))
+	for i, at := range a.made {
+		nodes[i] = &Created{Owned: &Owned{s: s, path: s.rel(res[at].String), sent: sent}}
+		if a.x.Take[i].TouchDir {
+			dir := res[at+1].Stat
+			nodes[i].token, nodes[i].Children = fence.Token(dir.Mzxid), int(dir.NumChildren)
+		}
+	}
+	return nodes
+}
+
+// foundAfterAll finds out, behind a barrier, whether an attempt whose answer was
+// lost has succeeded.
+func (s *Session) foundAfterAll(a *attempt) (nodes []*Created, found bool, err error) {
+	for i, p := range a.x.Take {
+		o, err := s.find(s.ctx, p.Dir, a.uuids[i])
+		if err != nil {
+			return nil, false, err
+		}
+		if o != nil {
+			nodes = append(nodes, &Created{Owned: o})
+		} else if len(nodes) == 0 {
+			return nil, false, nil // all or none
+		}
+	}
+	if len(nodes) < len(a.x.Take) {
+		for _, n := range nodes { // an operator was here
+			n.Discard()
+		}
+		return nil, false, &OpError{Op: "exchange", Path: a.x.path(), Session: s.ID(), Err: ErrNoNode}
+	}
+	if len(nodes) == 0 {
+		return nil, false, nil // nothing to come: do it again, what is gone is gone
+	}
+	nodes, err = s.settled(a, nodes)
+	return nodes, err == nil, err
+}
+
+// exchangeFailed tells what a committed failure means, and whether it is worth
+// another attempt.
+func (s *Session) exchangeFailed(a *attempt, res []zk.MultiResponse, err error) (again bool, _ error) {
+	at := len(res)
+	for i, r := range res {
+		if r.Error != nil {
+			at = i
+			break
+		}
+	}
+	checks, gives := len(a.x.Checks), len(a.x.Give)
+	switch {
+	case at == len(res):
+		return false, s.opErr("exchange", a.x.path(), err)
+	case at < checks:
+		c := a.x.Checks[at]
+		return false, &CheckError{&OpError{Op: c.name, Path: c.path, Session: s.ID(), Err: translate(res[at].Error)}}
+	case at < checks+gives:
+		return false, s.opErr("delete", a.x.Give[at-checks].path, res[at].Error)
+	case errors.Is(res[at].Error, zk.ErrNoNode):
+		for _, p := range a.x.Take {
+			if err := s.makeDir(s.ctx, p.Dir); err != nil {
+				return false, err
+			}
+		}
+		return true, nil
+	}
+	return false, s.opErr("create", a.x.path(), res[at].Error)
+}
+
+// settled accounts for an exchange that has happened, and reads the token where
+// the answer did not tell it. One transaction made all of them, so they have it
+// in common.
+func (s *Session) settled(a *attempt, nodes []*Created) ([]*Created, error) {
+	for _, o := range a.x.Give {
+		o.unwatch()
+		s.Unreserve(o.takeReserved())
+	}
+	if len(nodes) == 0 {
+		return nil, nil
+	}
+	var err error
+	if nodes[0].token == 0 {
+		err = nodes[0].Load(s.ctx)
+	}
+	for _, n := range nodes {
+		n.token = nodes[0].token
+	}
+	if err != nil {
+		for _, n := range nodes {
+			n.Discard()
+		}
+		return nil, err
+	}
+	for i, n := range nodes {
+		n.reserved = s.client.ProtectedCost(a.x.Take[i].Dir, a.x.Take[i].Name)
+	}
+	return nodes, nil
+}
