@@ -1,4 +1,10 @@
-package main
+// Package bench measures what the recipes cost on a real ZooKeeper server:
+//
+//	make bench
+//
+// Times of a machine that does other things swing; so what counts are ratios of
+// medians of interleaved rounds, and the numbers of requests, which are exact.
+package bench
 
 import (
 	"context"

@@ -1,5 +1,6 @@
 // Package proof keeps the figures of tests that measure: it prints them always,
-// and writes them to docs/proof where the storm runs in full.
+// and writes them down where the storm runs in full, to the folder that
+// ZKR_REPORTS names or else to docs/proof.
 package proof
 
 import (
@@ -91,12 +92,15 @@ func (r *Report) write() (string, error) {
 		r.title, r.t.Name(), packageName(), time.Now().Format(time.DateOnly), runtime.NumCPU(), runtime.Version(),
 		verdict, time.Since(r.start).Round(time.Second), strings.Join(r.lines, "\n\n"))
 	path := filepath.Join(dir, r.name+".md")
-	return filepath.Join("docs", "proof", r.name+".md"), os.WriteFile(path, []byte(text), 0o644)
+	return path, os.WriteFile(path, []byte(text), 0o644)
 }
 
-// folder returns docs/proof of the repository, which is above the module of
-// these tests. Tests run in their package's folder.
+// folder returns where reports go. The repository is above the module of these
+// tests, which run in their package's folder.
 func folder() (string, error) {
+	if dir := os.Getenv("ZKR_REPORTS"); dir != "" {
+		return dir, os.MkdirAll(dir, 0o755)
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"strconv"
@@ -11,6 +11,16 @@ import (
 )
 
 func TestMain(m *testing.M) { zkserver.Main(m) }
+
+// It prints a table: what it measures is more than one figure.
+func BenchmarkIdleLock(b *testing.B) {
+	zkserver.Shared(b)
+	for b.Loop() {
+		var out strings.Builder
+		require.NoError(b, run(b.Context(), config{rounds: 7, pairs: 1000}, &out))
+		b.Log("\n" + out.String())
+	}
+}
 
 // Times are for people to judge. Requests are counted: a pair takes two, and on
 // a machine that is busy with something else now and then a renewal.
