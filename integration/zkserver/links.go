@@ -71,6 +71,13 @@ func (e *Ensemble) CutLinks(a, b *Server) {
 	e.channel(b, a).each((*proxy.Proxy).Cut)
 }
 
+// RefuseLinks refuses new connections between two servers until Heal; running
+// ones go on.
+func (e *Ensemble) RefuseLinks(a, b *Server) {
+	e.channel(a, b).each((*proxy.Proxy).Refuse)
+	e.channel(b, a).each((*proxy.Proxy).Refuse)
+}
+
 // Isolate swallows everything between s and the other servers, as a partition
 // does. Its clients stay.
 func (e *Ensemble) Isolate(s *Server) {

@@ -117,6 +117,16 @@ func TestRestartTakesOtherSettings(t *testing.T) {
 	require.Error(t, err, "jute.maxbuffer is the JVM's")
 }
 
+// TLS needs Netty, whose jars are not among ZooKeeper's own.
+func TestServerRunsOnNetty(t *testing.T) {
+	eachProvider(t, func(t *testing.T, cfg zkserver.Config) {
+		cfg.JVM = []string{"-Dzookeeper.serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory"}
+		s := start(t, cfg).Servers[0]
+		create(t, dial(t, 4*time.Second, s.Addr()), "/node")
+		require.Contains(t, s.LogTail(1000), "NettyServerCnxnFactory")
+	})
+}
+
 func TestServerThatCannotStartSaysWhy(t *testing.T) {
 	e := start(t, zkserver.Config{})
 	s := e.Servers[0]
