@@ -1,0 +1,107 @@
+package fence_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/fence"
+	"github.com/zkrecipes/zkrecipes/fence/sqlfence"
+	"github.com/zkrecipes/zkrecipes/integration/fence/database"
+	"github.com/zkrecipes/zkrecipes/integration/internal/proof"
+)
+
+// eachServer runs the test on each database that can be killed apart from the
+// test.
+func eachServer(t *testing.T, test func(*testing.T, *database.Database)) {
+	for _, d := range []sqlfence.Dialect{sqlfence.PostgreSQL, sqlfence.MySQL} {
+		t.Run(d.String(), func(t *testing.T) { test(t, database.Open(t, d)) })
+	}
+}
+
+func TestCrashWithinATransactionKeepsTheFenceAndNoHalfEffect(t *testing.T) {
+	eachServer(t, func(t *testing.T, db *database.Database) {
+		f, r := newFences(t, db), newResource(t, db)
+		ctx := t.Context()
+		write := func(s fence.Stamp, then func()) error {
+			return f.Tx(ctx, db, "history", s, func(tx *sql.Tx) error {
+				if err := r.write(ctx, tx, s); err != nil {
+					return err
+				}
+				then()
+				return nil
+			})
+		}
+		nothing := func() {}
+		require.NoError(t, write(fence.Stamp{Token: 33, Seq: 1}, nothing))
+		require.NoError(t, f.Install(ctx, db, "history", 34))
+		require.Error(t, write(fence.Stamp{Token: 35, Seq: 1}, db.Crash))
+		require.NoError(t, db.Restart(ctx))
+
+		require.Equal(t, []fence.Stamp{{Token: 33, Seq: 1}}, r.history(t))
+		require.Equal(t, 1, r.total(t))
+		standing, err := f.Standing(ctx, db, "history")
+		require.NoError(t, err)
+		require.Equal(t, fence.Stamp{Token: 34}, standing, "neither 34's fence is lost nor 35's kept")
+		require.ErrorIs(t, write(fence.Stamp{Token: 33, Seq: 2}, nothing), fence.ErrStale)
+		require.NoError(t, write(fence.Stamp{Token: 35, Seq: 1}, nothing), "no lock has stayed")
+	})
+}
+
+// Each stream writes to a resource of its own, in numbered writes of two rows
+// that it sends again until they are applied, whatever became of the attempts.
+func TestCrashesLeaveEachNumberedWriteAppliedOnce(t *testing.T) {
+	const streams, perStream = 8, 40
+	crashes := proof.Size(2, 10)
+	eachServer(t, func(t *testing.T, db *database.Database) {
+		f, r := newFences(t, db), newResource(t, db)
+		send := func(resource string, s fence.Stamp) error {
+			return f.Tx(t.Context(), db, resource, s, func(tx *sql.Tx) error {
+				return errors.Join(r.record(t.Context(), tx, s), r.record(t.Context(), tx, s))
+			})
+		}
+		var up sync.RWMutex // held for writing while the server is down
+		done := make(chan struct{}, streams*perStream)
+		var wg sync.WaitGroup
+		for stream := range streams {
+			wg.Go(func() {
+				for seq := range perStream {
+					stamp := fence.Stamp{Token: fence.Token(stream + 1), Seq: int64(seq + 1)}
+					for !applied(send(fmt.Sprint("stream ", stream), stamp)) {
+						up.RLock() // once it has restarted
+						up.RUnlock()
+					}
+					done <- struct{}{}
+				}
+			})
+		}
+		for range crashes {
+			for range streams * perStream / (crashes + 1) {
+				<-done
+			}
+			up.Lock()
+			db.Crash()
+			err := db.Restart(t.Context())
+			up.Unlock()
+			require.NoError(t, err)
+		}
+		wg.Wait()
+		next := make(map[fence.Token]int64) // rows of each stream so far
+		for _, s := range r.history(t) {
+			require.Equal(t, next[s.Token]/2+1, s.Seq, "stream %v", s.Token)
+			next[s.Token]++
+		}
+		for stream := range streams {
+			require.Equal(t, int64(2*perStream), next[fence.Token(stream+1)])
+		}
+	})
+}
+
+func applied(err error) bool {
+	var stale *fence.StaleError
+	return err == nil || errors.As(err, &stale) && stale.Applied()
+}
