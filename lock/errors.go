@@ -10,6 +10,8 @@ var (
 	// ErrLocked is returned by TryLock and TryRLock when somebody else is in the
 	// way. It comes as a *LockedError.
 	ErrLocked = errors.New("lock: locked")
+	// ErrNotHeld is returned by Revoke when nobody holds the lock.
+	ErrNotHeld = errors.New("lock: not held")
 	// ErrUpgrade is returned by RWMutex.Lock for who holds the lock for reading.
 	ErrUpgrade = errors.New("lock: no upgrade from reading to writing: release the lease for reading first")
 	// ErrNoDowngrade is returned by RWMutex.Downgrade where the place of a

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/recipes"
@@ -67,3 +68,15 @@ func (m *Mutex) Do(ctx context.Context, fn func(context.Context, *recipes.Lease)
 // by the time it is returned. Identities come from the servers and are not to be
 // trusted.
 func (m *Mutex) Queue(ctx context.Context) ([]recipes.Contender, error) { return m.q.List(ctx) }
+
+// Revoke asks the holder to give the lock back, as Curator's Revoker does. The
+// holder finds its Lease.Revoked closed, and may ignore it. The holder's
+// identity is overwritten by that. It returns ErrNotHeld where nobody holds the
+// lock.
+func (m *Mutex) Revoke(ctx context.Context) error {
+	ok, err := m.q.Revoke(ctx)
+	if err == nil && !ok {
+		return fmt.Errorf("%w: %s", ErrNotHeld, m.Path())
+	}
+	return err
+}

@@ -17,11 +17,15 @@ type RWMutexOption interface{ applyRWMutex(*settings) }
 // SemaphoreOption changes how a Semaphore works.
 type SemaphoreOption interface{ applySemaphore(*settings) }
 
+// MultiOption changes how a Multi works.
+type MultiOption interface{ applyMulti(*settings) }
+
 // Option is one that every kind of lock takes.
 type Option interface {
 	MutexOption
 	RWMutexOption
 	SemaphoreOption
+	MultiOption
 }
 
 type option func(*settings)
@@ -29,6 +33,7 @@ type option func(*settings)
 func (o option) applyMutex(s *settings)     { o(s) }
 func (o option) applyRWMutex(s *settings)   { o(s) }
 func (o option) applySemaphore(s *settings) { o(s) }
+func (o option) applyMulti(s *settings)     { o(s) }
 
 type semaphoreOption func(*settings)
 

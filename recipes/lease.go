@@ -48,6 +48,18 @@ func (l *Lease) Path() string { return l.path }
 // and must never be installed there; see Shared.
 func (l *Lease) Token() fence.Token { return l.token }
 
+// TokenOf returns the fencing token of one member of a multi-lock, by its path; 0
+// where the lease does not cover it. Members that were taken together have the
+// same.
+func (l *Lease) TokenOf(path string) fence.Token {
+	for _, n := range l.owned() {
+		if parent(n.path) == path {
+			return n.token
+		}
+	}
+	return 0
+}
+
 // Shared reports whether others may hold at the same time.
 func (l *Lease) Shared() bool {
 	l.mu.Lock()

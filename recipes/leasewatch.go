@@ -18,6 +18,10 @@ import (
 // revocation is what Curator's Revoker writes into a holder's znode.
 var revocation = []byte("__REVOKE__")
 
+// Revocation returns what to write into a holder's znode to ask for its lease
+// back.
+func Revocation() []byte { return bytes.Clone(revocation) }
+
 // maxLookers bounds how many znodes of a session are looked at at once.
 const maxLookers = 16
 

@@ -45,6 +45,28 @@ func (q *Queue) read(ctx context.Context, s *recipes.Session, e entry, position 
 	return contender(q.path(e), position, data, stat), nil
 }
 
+// Revoke asks the first contender to give its place back, as Curator's Revoker
+// does: by its znode's data. ok is false where there is none.
+func (q *Queue) Revoke(ctx context.Context) (ok bool, err error) {
+	for {
+		s, err := q.c.Session(ctx)
+		if err != nil {
+			return false, err
+		}
+		entries, err := q.look(ctx, s)
+		if errors.Is(err, recipes.ErrNoNode) || err == nil && len(entries) == 0 {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		_, err = s.Set(ctx, q.path(entries[0]), recipes.Revocation(), -1)
+		if !errors.Is(err, recipes.ErrNoNode) { // otherwise it is gone, and the next one holds
+			return err == nil, err
+		}
+	}
+}
+
 // Members returns the children of another directory that belongs to the queue,
 // whatever their names, in the order of their creation.
 func (q *Queue) Members(ctx context.Context, dir string) ([]recipes.Contender, error) {

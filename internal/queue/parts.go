@@ -26,7 +26,7 @@ func (q *Queue) Await(ctx context.Context, own *recipes.Owned, req Request) erro
 func (q *Queue) InTheWay(ctx context.Context, own *recipes.Owned, tag Tag) (string, error) {
 	entries, err := q.look(ctx, own.Session())
 	if err != nil {
-		return "", placeLost(err)
+		return "", PlaceLost(err)
 	}
 	me := q.index(entries, own)
 	if me < 0 {
@@ -43,7 +43,7 @@ func (q *Queue) Taken(ctx context.Context, s *recipes.Session, tag Tag) (string,
 		return "", nil // no directory, no contenders
 	}
 	if err != nil {
-		return "", placeLost(err)
+		return "", PlaceLost(err)
 	}
 	return q.blocker(entries, tag), nil
 }

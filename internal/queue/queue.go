@@ -158,16 +158,16 @@ func (q *Queue) Joined(own *recipes.Created) {
 func (q *Queue) grant(ctx context.Context, own *recipes.Owned, req Request) (*recipes.Lease, error) {
 	if req.Grant != nil {
 		lease, err := req.Grant(ctx, own)
-		return lease, placeLost(err)
+		return lease, PlaceLost(err)
 	}
 	lease, err := own.Session().Grant(ctx, recipes.Claim{
 		Path: q.dir, Nodes: []*recipes.Owned{own}, Shared: req.Tag.Shared,
 	})
-	return lease, placeLost(err)
+	return lease, PlaceLost(err)
 }
 
-// placeLost marks errors after which there is no place in the queue any more.
-func placeLost(err error) error {
+// PlaceLost marks errors after which there is no place in the queue any more.
+func PlaceLost(err error) error {
 	if errors.Is(err, recipes.ErrNoNode) ||
 		errors.Is(err, recipes.ErrSessionExpired) && !errors.Is(err, recipes.ErrClosed) {
 		return errors.Join(errGone, err)

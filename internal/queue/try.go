@@ -30,7 +30,7 @@ func (q *Queue) try(ctx context.Context, req Request, sync bool) (lease *recipes
 	}
 	if sync {
 		if err := s.Barrier(ctx); err != nil {
-			return nil, "", placeLost(err)
+			return nil, "", PlaceLost(err)
 		}
 	}
 	if holder, err := q.Taken(ctx, s, req.Tag); holder != "" || err != nil {

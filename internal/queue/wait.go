@@ -40,7 +40,7 @@ func (w *wait) run(ctx context.Context) error {
 	for {
 		first, err := w.step(ctx)
 		if err != nil {
-			return w.failed(placeLost(err))
+			return w.failed(PlaceLost(err))
 		}
 		if first {
 			return nil

@@ -1,0 +1,243 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/recipes"
+)
+
+// Multi is several mutexes that are taken together: all of them, or none. It
+// contends with each Mutex on one of its paths. It is safe for concurrent use.
+//
+// Its members are taken in the order of their paths, whatever the order in which
+// they were named, so that no two of them wait for each other. Curator's
+// InterProcessMultiLock takes its locks in the order given to it: give them
+// sorted there.
+type Multi struct {
+	c      *recipes.Client
+	path   string
+	queues []*queue.Queue
+	s      settings
+}
+
+// NewMulti returns the lock of all the given paths. It makes nothing at the
+// server yet.
+func NewMulti(c *recipes.Client, paths []string, opts ...MultiOption) (*Multi, error) {
+	if len(paths) == 0 {
+		return nil, errors.New("lock: multi-lock of no paths")
+	}
+	sorted := slices.Sorted(slices.Values(paths))
+	m := &Multi{c: c, path: strings.Join(sorted, ",")}
+	for i, path := range sorted {
+		if i > 0 && path == sorted[i-1] {
+			return nil, fmt.Errorf("lock: multi-lock names %s twice", path)
+		}
+		q, err := queue.New(c, path, queue.Mutex)
+		if err != nil {
+			return nil, err
+		}
+		m.queues = append(m.queues, q)
+	}
+	for _, o := range opts {
+		o.applyMulti(&m.s)
+	}
+	return m, nil
+}
+
+// Path returns the members' paths in their order, with commas between them.
+func (m *Multi) Path() string { return m.path }
+
+// Lock waits until it has all members, and returns one lease for all of them. It
+// ends, for all of them, when one is lost. ctx bounds the whole of the wait;
+// where it ends first nothing is kept.
+//
+// While it waits for one member it holds those before it in the order of paths,
+// and does not stand in the queues of those behind.
+func (m *Multi) Lock(ctx context.Context) (*recipes.Lease, error) {
+	for {
+		lease, err := m.attempt(ctx)
+		switch {
+		case !queue.Gone(err):
+			return lease, err
+		case m.s.stay:
+			return nil, &recipes.WaitError{Path: m.path, Err: errors.Join(recipes.ErrLost, err)}
+		}
+	}
+}
+
+// TryLock takes all members if nobody holds or awaits one of them, and returns a
+// *LockedError otherwise. Where its first look finds one taken it writes
+// nothing.
+func (m *Multi) TryLock(ctx context.Context) (*recipes.Lease, error) {
+	s, err := m.session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if m.s.sync {
+		if err := s.Barrier(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for _, q := range m.queues {
+		holder, err := q.Taken(ctx, s, queue.Mutex[0])
+		if err != nil {
+			return nil, err
+		}
+		if holder != "" {
+			return nil, &LockedError{Path: q.Dir(), Holder: holder}
+		}
+	}
+	h := hold{m: m, s: s}
+	lease, err := h.tryAll(ctx)
+	if err != nil {
+		h.rollBack(ctx)
+	}
+	return lease, err
+}
+
+// Do runs fn while it holds all members, as Mutex.Do does.
+func (m *Multi) Do(ctx context.Context, fn func(context.Context, *recipes.Lease) error) error {
+	lease, err := m.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	return lease.Do(ctx, fn)
+}
+
+// session returns one with room for all members.
+func (m *Multi) session(ctx context.Context) (*recipes.Session, error) {
+	cost := 0
+	for _, q := range m.queues {
+		cost += m.c.ProtectedCost(q.Dir(), queue.Mutex[0].Text)
+	}
+	s, err := m.c.SessionFor(ctx, cost)
+	if err == nil {
+		s.Unreserve(cost) // Exchange sets it aside for each member
+	}
+	return s, err
+}
+
+func (m *Multi) attempt(ctx context.Context) (lease *recipes.Lease, err error) {
+	s, err := m.session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h := hold{m: m, s: s}
+	defer func() {
+		if lease == nil {
+			h.discard()
+		}
+	}()
+	for {
+		blocked, _, err := h.takeRest(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if blocked < 0 {
+			return h.grant(ctx)
+		}
+		if err := h.giveBackBehind(ctx, blocked); err != nil {
+			return nil, err
+		}
+		q := m.queues[blocked]
+		if err := q.Await(ctx, h.nodes[blocked], m.s.request(q, queue.Mutex[0])); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// hold is what an attempt has: contenders in the first of the queues, in their
+// order.
+type hold struct {
+	m     *Multi
+	s     *recipes.Session
+	nodes []*recipes.Owned
+}
+
+// takeRest makes contenders in all queues that have none yet, in one
+// transaction. It returns the first in which somebody else stands before ours,
+// -1 if there is none.
+func (h *hold) takeRest(ctx context.Context) (blocked int, holder string, err error) {
+	rest := h.m.queues[len(h.nodes):]
+	var x recipes.Exchange
+	for _, q := range rest {
+		x.Take = append(x.Take, q.Contender(h.m.s.request(q, queue.Mutex[0])))
+	}
+	if len(rest) == 0 {
+		return -1, "", nil
+	}
+	created, err := h.s.Exchange(ctx, x)
+	if err != nil {
+		return -1, "", queue.PlaceLost(err)
+	}
+	from := len(h.nodes)
+	for i, c := range created {
+		rest[i].Joined(c)
+		h.nodes = append(h.nodes, c.Owned)
+	}
+	for i, c := range created {
+		if c.Children == 1 {
+			continue
+		}
+		holder, err := rest[i].InTheWay(ctx, c.Owned, queue.Mutex[0])
+		if holder != "" || err != nil {
+			return from + i, holder, err
+		}
+	}
+	return -1, "", nil
+}
+
+// giveBackBehind leaves the queues behind the given one, in one transaction.
+func (h *hold) giveBackBehind(ctx context.Context, blocked int) error {
+	behind := h.nodes[blocked+1:]
+	if len(behind) == 0 {
+		return nil
+	}
+	// What becomes of them if this fails is settled by the discard of all.
+	if _, err := h.s.Exchange(ctx, recipes.Exchange{Give: behind}); err != nil {
+		return queue.PlaceLost(err)
+	}
+	h.nodes = h.nodes[:blocked+1]
+	return nil
+}
+
+func (h *hold) tryAll(ctx context.Context) (*recipes.Lease, error) {
+	blocked, holder, err := h.takeRest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if blocked >= 0 {
+		return nil, &LockedError{Path: h.m.queues[blocked].Dir(), Holder: holder}
+	}
+	return h.grant(ctx)
+}
+
+func (h *hold) grant(ctx context.Context) (*recipes.Lease, error) {
+	lease, err := h.s.Grant(ctx, recipes.Claim{Path: h.m.path, Nodes: h.nodes})
+	return lease, queue.PlaceLost(err)
+}
+
+// discard leaves all queues, in the background.
+func (h *hold) discard() []*recipes.Deletion {
+	var ds []*recipes.Deletion
+	for _, n := range h.nodes {
+		ds = append(ds, n.Discard())
+	}
+	return ds
+}
+
+// rollBack leaves all queues and waits for that while ctx allows.
+func (h *hold) rollBack(ctx context.Context) {
+	for _, d := range h.discard() {
+		select {
+		case <-d.Done():
+		case <-ctx.Done():
+			return
+		}
+	}
+}
