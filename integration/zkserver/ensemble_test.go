@@ -167,3 +167,21 @@ func TestIsolatedLeaderIsDeposed(t *testing.T) {
 	got, _ := roles(t, e)
 	require.Same(t, next, got)
 }
+
+func TestFollowerWhoseLinkIsCutAndRefusedIsOutUntilHealed(t *testing.T) {
+	e := start(t, zkserver.Config{Servers: 3})
+	leader, followers := roles(t, e)
+	e.RefuseLinks(leader, followers[0])
+	_, err := followers[0].Mode(within(t))
+	require.NoError(t, err, "running connections go on")
+	e.CutLinks(leader, followers[0])
+	eventually(t, "out", func() bool {
+		_, err := followers[0].Mode(within(t))
+		return err != nil
+	})
+	mode, err := followers[1].Mode(within(t))
+	require.NoError(t, err)
+	require.Equal(t, zkserver.Follower, mode)
+	require.NoError(t, e.Heal())
+	require.NoError(t, followers[0].AwaitServing(within(t)))
+}
