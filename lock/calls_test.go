@@ -39,6 +39,7 @@ func TestCallsEndWithTheirContextWhateverTheServerDoes(t *testing.T) {
 				a := join(t, srv)
 				l := a.hold()
 				mute(srv, a)
+				synctest.Wait()
 				calls := map[string]func(context.Context) error{
 					"lock":    func(ctx context.Context) error { _, err := a.Lock(ctx); return err },
 					"try":     func(ctx context.Context) error { _, err := a.TryLock(ctx); return err },
@@ -180,7 +181,7 @@ func TestCancelAndGrantAreDecidedOnce(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 		a, b := join(t, srv), join(t, srv)
 		granted, cancelled := 0, 0
-		for range 1000 {
+		for range 300 {
 			la := a.hold()
 			ctx, cancel := context.WithCancel(t.Context())
 			waiting := b.lock(ctx)

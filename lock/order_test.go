@@ -190,7 +190,7 @@ func TestDirectoryThatIsReapedAllTheTime(t *testing.T) {
 		for range 8 {
 			p := join(t, srv)
 			wg.Go(func() {
-				for range 50 {
+				for range 15 {
 					l, err := p.Lock(t.Context())
 					if err != nil {
 						t.Errorf("lock: %v", err)
@@ -214,7 +214,7 @@ func TestDirectoryThatIsReapedAllTheTime(t *testing.T) {
 		}
 		wg.Wait()
 		require.Equal(t, 1, most)
-		require.Equal(t, 400, grants)
+		require.Equal(t, 120, grants)
 	})
 }
 
@@ -230,13 +230,11 @@ func TestHandOverCostsTheSameHoweverManyWait(t *testing.T) {
 				queue = append(queue, join(t, srv).wait())
 			}
 			time.Sleep(time.Second) // the next one proves its session by now
-			pings := srv.Requests(zktest.OpPing, 0)
 			srv.ResetRequests()
 			release(t, la)
 			lb := granted(t, queue[0], 0)
 			require.Zero(t, srv.Requests(zktest.OpCreateContainer, 0))
 			costs[n] = srv.Requests(0, 0)
-			_ = pings
 			release(t, lb)
 		})
 	}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkrecipes/zkrecipes/internal/leaseclock"
 	"github.com/zkrecipes/zkrecipes/internal/zkconn"
 )
@@ -104,14 +102,8 @@ func (s *Session) provenWrite(ctx context.Context, path string, nodes []*Owned) 
 			return 0, s.opErr("grant", path, err)
 		}
 		sent := s.now()
-		err := s.confirm(ctx, paths...)
-		switch {
-		case err == nil:
-			return sent, nil
-		case errors.Is(err, zk.ErrNoNode), ctx.Err() != nil, s.conn.Reason() != nil:
-			return 0, s.opErr("grant", path, err)
-		case !errors.Is(err, zkconn.ErrUnknown) && !errors.Is(err, zkconn.ErrNotSent):
-			return 0, s.opErr("grant", path, err)
+		if err := s.confirm(ctx, paths...); !unanswered(err) {
+			return sent, s.opErr("grant", path, err)
 		}
 	}
 }

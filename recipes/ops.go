@@ -59,17 +59,24 @@ func isContextErr(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
+// unanswered reports whether a request got no answer. That its session or its
+// context is over counts only where err says so: if they have ended since, the
+// next attempt will say it, and the caller gets the reason rather than what it
+// has led to.
+func unanswered(err error) bool {
+	return (errors.Is(err, zkconn.ErrNotSent) || errors.Is(err, zkconn.ErrUnknown)) &&
+		!errors.Is(err, zkconn.ErrOver) && !isContextErr(err)
+}
+
 // again reports whether a request that failed with err can be made once more
 // without asking what became of it.
-func (s *Session) again(ctx context.Context, err error) bool {
-	return errors.Is(err, zkconn.ErrNotSent) && ctx.Err() == nil && s.conn.Reason() == nil
-}
+func again(err error) bool { return unanswered(err) && errors.Is(err, zkconn.ErrNotSent) }
 
 // read makes a request until it is answered.
 func read[T any](ctx context.Context, s *Session, op, path string, call func(*zk.Conn) (T, error)) (T, error) {
 	for {
 		v, err := zkconn.Call(ctx, s.conn, zkconn.Read, nil, call)
-		if err == nil || !s.again(ctx, err) {
+		if err == nil || !again(err) {
 			return v, s.opErr(op, path, err)
 		}
 	}
@@ -80,7 +87,7 @@ func read[T any](ctx context.Context, s *Session, op, path string, call func(*zk
 func write[T any](ctx context.Context, s *Session, late func(T, error), call func(*zk.Conn) (T, error)) (T, error) {
 	for {
 		v, err := zkconn.Call(ctx, s.conn, zkconn.Write, late, call)
-		if err == nil || !s.again(ctx, err) {
+		if err == nil || !again(err) {
 			return v, err
 		}
 	}
@@ -195,9 +202,6 @@ func (s *Session) createEphemeral(ctx context.Context, path string, data []byte,
 
 func (s *Session) create(ctx context.Context, late func(string, error), path string, data []byte, mode Mode, acl []ACL) (string, error) {
 	return write(ctx, s, late, func(z *zk.Conn) (string, error) {
-		if mode == Container {
-			return z.CreateContainer(s.abs(path), data, zk.FlagContainer, toZK(acl))
-		}
 		return z.Create(s.abs(path), data, mode.flags(), toZK(acl))
 	})
 }
@@ -258,11 +262,7 @@ func (s *Session) Sync(ctx context.Context, path string) error {
 // nothing.
 func (s *Session) Barrier(ctx context.Context) error {
 	for {
-		err := s.confirm(ctx)
-		if !errors.Is(err, zkconn.ErrUnknown) && !errors.Is(err, zkconn.ErrNotSent) {
-			return s.opErr("barrier", "", err)
-		}
-		if ctx.Err() != nil || s.conn.Reason() != nil {
+		if err := s.confirm(ctx); !unanswered(err) {
 			return s.opErr("barrier", "", err)
 		}
 	}

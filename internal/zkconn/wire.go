@@ -2,12 +2,15 @@ package zkconn
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
 	"sync"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zkrecipes/zkrecipes/internal/leaseclock"
 )
@@ -80,30 +83,32 @@ func newWire(g *guard, conn net.Conn, deadline time.Time) *wire {
 // connection, which the reader notices.
 func (w *wire) Write(b []byte) (int, error) {
 	w.note(b)
-	if _, err := w.Conn.Write(w.arm(b)); err != nil {
+	if _, err := w.Conn.Write(w.amend(b)); err != nil {
 		w.shut(err)
 	}
 	return len(b), nil
 }
 
-// arm asks for a watch where a frame reads a path that somebody listens to. The
-// flag is the last byte of such a request, behind the path.
-func (w *wire) arm(b []byte) []byte {
+// amend changes requests that the client library cannot make as they should be.
+func (w *wire) amend(b []byte) []byte {
 	const head = 16 // length, xid, opcode, length of the path
-	if w.link == nil || len(b) < head+2 {
+	if w.link == nil || len(b) < head+4 {
 		return b
 	}
-	switch int32(binary.BigEndian.Uint32(b[8:])) {
-	case opExists, opGetData, opGetChildren2:
-	default:
-		return b
+	last := len(b) - 1
+	switch op := int32(binary.BigEndian.Uint32(b[8:])); {
+	case op == opCreate && b[last] == zk.FlagContainer:
+		// Its own call for containers has a data race with Close; the other one
+		// makes them persistent.
+		b = bytes.Clone(b)
+		binary.BigEndian.PutUint32(b[8:], opCreateContainer)
+	case (op == opExists || op == opGetData || op == opGetChildren2) && w.g.watched(b[head:last]):
+		// Somebody listens to the path that is read. The flag that asks for a
+		// watch comes last.
+		b = bytes.Clone(b)
+		b[last] = 1
 	}
-	if path := b[head : len(b)-1]; !w.g.watched(path) {
-		return b
-	}
-	armed := append([]byte(nil), b...)
-	armed[len(armed)-1] = 1
-	return armed
+	return b
 }
 
 // note takes down a frame about to be sent.
