@@ -14,8 +14,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/integration/fence/database"
 )
 
-// resource is what the writers of these tests write to: a history, and a count
-// that must be that of its rows.
+// resource is what the writers of these tests write to: a history, whose rows
+// each tell how many were seen before, and a mirror with as many rows.
 type resource struct {
 	db *database.Database
 }
@@ -28,9 +28,8 @@ func newResource(t testing.TB, db *database.Database) resource {
 		sqlfence.SQLite:     "INTEGER PRIMARY KEY AUTOINCREMENT",
 	}[db.Dialect]
 	for _, statement := range []string{
-		"CREATE TABLE history (id " + id + ", token BIGINT NOT NULL, seq BIGINT NOT NULL)",
-		"CREATE TABLE total (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)",
-		"INSERT INTO total VALUES (1, 0)",
+		"CREATE TABLE history (id " + id + ", token BIGINT NOT NULL, seq BIGINT NOT NULL, seen BIGINT NOT NULL)",
+		"CREATE TABLE mirror (id " + id + ", token BIGINT NOT NULL)",
 	} {
 		_, err := db.ExecContext(t.Context(), statement)
 		require.NoError(t, err)
@@ -38,24 +37,23 @@ func newResource(t testing.TB, db *database.Database) resource {
 	return resource{db}
 }
 
-// write adds a row to the history and counts it, by reading and writing back:
-// two writes at once would lose one. The reading comes first: to lock the row of
-// the count by writing is not this resource's care.
+// write looks at the history, then adds to it and to the mirror. It changes no
+// row that another write changes, so that no database notices two at once.
 func (r resource) write(ctx context.Context, tx *sql.Tx, s fence.Stamp) error {
-	var n int64
-	if err := tx.QueryRowContext(ctx, "SELECT n FROM total WHERE id = 1").Scan(&n); err != nil {
+	var seen int64
+	if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM history").Scan(&seen); err != nil {
 		return err
 	}
-	if err := r.record(ctx, tx, s); err != nil {
+	if err := r.record(ctx, tx, s, seen); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, r.bind("UPDATE total SET n = ? WHERE id = 1"), n+1)
+	_, err := tx.ExecContext(ctx, r.bind("INSERT INTO mirror (token) VALUES (?)"), int64(s.Token))
 	return err
 }
 
 // record adds a row to the history alone.
-func (r resource) record(ctx context.Context, tx sqlfence.Querier, s fence.Stamp) error {
-	_, err := tx.ExecContext(ctx, r.bind("INSERT INTO history (token, seq) VALUES (?, ?)"), int64(s.Token), s.Seq)
+func (r resource) record(ctx context.Context, tx sqlfence.Querier, s fence.Stamp, seen int64) error {
+	_, err := tx.ExecContext(ctx, r.bind("INSERT INTO history (token, seq, seen) VALUES (?, ?, ?)"), int64(s.Token), s.Seq, seen)
 	return err
 }
 
@@ -85,11 +83,21 @@ func (r resource) history(t testing.TB) []fence.Stamp {
 	return all
 }
 
-func (r resource) total(t testing.TB) int {
+// requireWhole checks that each write saw all that were before it, and that none
+// took effect by half.
+func (r resource) requireWhole(t testing.TB) {
 	t.Helper()
-	var n int
-	require.NoError(t, r.db.QueryRowContext(t.Context(), "SELECT n FROM total WHERE id = 1").Scan(&n))
-	return n
+	rows, err := r.db.QueryContext(t.Context(), "SELECT seen FROM history ORDER BY id")
+	require.NoError(t, err)
+	defer rows.Close()
+	var n, seen, mirrored int
+	for ; rows.Next(); n++ {
+		require.NoError(t, rows.Scan(&seen))
+		require.Equal(t, n, seen, "the write has not seen the one before it")
+	}
+	require.NoError(t, rows.Err())
+	require.NoError(t, r.db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM mirror").Scan(&mirrored))
+	require.Equal(t, n, mirrored, "half an effect")
 }
 
 // staleEffects counts the writes that took effect after one of a later grant.
