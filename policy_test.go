@@ -35,7 +35,8 @@ var allowedImports = map[string][]string{
 
 // Packages that only tests import.
 var testOnly = map[string]bool{
-	"internal/zkrtest": true,
+	"internal/recipetest": true,
+	"internal/zkrtest":    true,
 }
 
 // Third-party packages, and who may import them outside of tests.

@@ -1,0 +1,27 @@
+package conformance_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/recipetest"
+	"github.com/zkrecipes/zkrecipes/recipes"
+)
+
+// The suite that the recipes' own tests run on zktest, on every kind of server.
+func TestMutexOnAnyServer(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			addr := k.start(t, seldom)
+			recipetest.Mutex(t, func(t *testing.T, opts ...recipes.Option) *recipes.Client {
+				opts = append([]recipes.Option{recipes.WithSessionTimeout(10 * time.Second), recipes.WithTickTime(tick)}, opts...)
+				c, err := recipes.Dial(t.Context(), addr, opts...)
+				require.NoError(t, err)
+				t.Cleanup(c.Close)
+				return c
+			})
+		})
+	}
+}
