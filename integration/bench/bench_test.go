@@ -17,7 +17,7 @@ func BenchmarkIdleLock(b *testing.B) {
 	zkserver.Shared(b)
 	for b.Loop() {
 		var out strings.Builder
-		require.NoError(b, run(b.Context(), config{rounds: 7, pairs: 1000}, &out))
+		require.NoError(b, run(b.Context(), config{rounds: 5, pairs: 500}, &out))
 		b.Log("\n" + out.String())
 	}
 }
