@@ -191,6 +191,17 @@ func TestOldConnectionOfAMovedSessionCannotWrite(t *testing.T) {
 	})
 }
 
+func TestLeaderSeesThatASessionHasMovedEvenInReads(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := three(t)
+		a := openAt(t, s, 0, 10*time.Second)
+		_, answered := a.resume(s, 1)
+		require.True(t, answered)
+		a.send(jute.OpPing, &jute.Empty{})
+		require.True(t, a.closed())
+	})
+}
+
 func TestLateRequestOfAMovedSessionIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := three(t)

@@ -24,12 +24,12 @@ func (m EventMatch) String() string {
 // An EventHook keeps or delays one watch event. Like a Hook it fails the test
 // if it is never hit, unless it is Optional.
 type EventHook struct {
-	srv      *Server
-	match    EventMatch
-	optional bool
+	srv   *Server
+	match EventMatch
 
 	// Guarded by the lock of the Server.
 	active   bool
+	optional bool
 	suppress bool
 	delay    time.Duration
 	skipped  int
@@ -48,7 +48,12 @@ func (s *Server) OnEvent(m EventMatch) *EventHook {
 }
 
 // Optional lets the test pass though the hook was never hit.
-func (h *EventHook) Optional() *EventHook { h.optional = true; return h }
+func (h *EventHook) Optional() *EventHook {
+	h.srv.mu.Lock()
+	defer h.srv.mu.Unlock()
+	h.optional = true
+	return h
+}
 
 // Suppress loses the event. The watch is spent all the same.
 func (h *EventHook) Suppress() *EventHook { return h.activate(true, 0) }

@@ -24,6 +24,23 @@ func TestDropBeforeCommitLosesTheRequest(t *testing.T) {
 	require.False(t, there)
 }
 
+func TestDroppingLosesNoEarlierReply(t *testing.T) {
+	for range 20 {
+		s := zktest.Start(t)
+		a, b := open(t, s), open(t, s)
+		s.On(zktest.Match{Op: zktest.OpCreate, Session: a.id()}).DropBeforeCommit()
+		s.On(zktest.Match{Op: zktest.OpCreate, Session: b.id()}).DropReply()
+		for _, c := range []*bare{a, b} {
+			c.send(jute.OpExists, plain("/"))
+			c.send(jute.OpCreate, createBody("/a", 0))
+			h, _, err := c.receive()
+			require.NoError(t, err)
+			require.EqualValues(t, 1, h.Xid)
+			require.True(t, c.closed())
+		}
+	}
+}
+
 func TestDropReplyLetsTheRequestHappen(t *testing.T) {
 	s := zktest.Start(t, zktest.WithInMemory())
 	c := open(t, s)
@@ -150,6 +167,24 @@ func TestCloseEndsWhatIsHeld(t *testing.T) {
 	c.send(jute.OpCreate, createBody("/a", 0))
 	<-h.Hit()
 	require.NoError(t, s.Close())
+	require.NoError(t, s.Close())
+}
+
+func TestCloseEndsWhatIsStalled(t *testing.T) {
+	s, err := zktest.New(zktest.WithInMemory(), zktest.WithFollowers(1))
+	require.NoError(t, err)
+	a, b := openAt(t, s, 0, 10*time.Second), openAt(t, s, 1, 10*time.Second)
+	s.Stall(a.id(), zktest.BothWays)
+	s.On(zktest.Match{Session: b.id()}).DropReply()
+	s.Stall(b.id(), zktest.ToClient)
+	a.send(jute.OpPing, &jute.Empty{})
+	b.send(jute.OpPing, &jute.Empty{})
+	for s.Requests(zktest.OpPing, b.id()) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	s.Member(1).CutLeader(true)
+	s.Freeze()
+	dial(t, s, 1)
 	require.NoError(t, s.Close())
 }
 

@@ -39,19 +39,19 @@ type Request struct {
 // request unless Times says otherwise. A hook that has taken fewer when the
 // server closes fails the test, unless it is Optional.
 type Hook struct {
-	hooks    *hooks
+	hooks   *hooks
+	hit     chan struct{} // closed at the first hit
+	release chan struct{} // closed by Release
+
+	// Guarded by the lock of the Server; match and action do not change once
+	// the hook is active.
 	match    Match
+	action   action
+	active   bool
 	times    int // -1 for any number
 	optional bool
-	action   action
-
-	// Guarded by the lock of the Server.
-	active  bool
-	skipped int
-	hits    int
-	hit     chan struct{} // closed when used up, or at the first hit of many
-
-	release  chan struct{}
+	skipped  int
+	hits     int
 	released bool
 }
 
@@ -81,13 +81,13 @@ func (s *Server) On(m Match) *Hook {
 }
 
 // Times makes the hook good for n requests. The default is one.
-func (h *Hook) Times(n int) *Hook { h.times = n; return h }
+func (h *Hook) Times(n int) *Hook { return h.with(func() { h.times = n }) }
 
 // Always makes the hook good for any number of requests, none included.
-func (h *Hook) Always() *Hook { h.times, h.optional = -1, true; return h }
+func (h *Hook) Always() *Hook { return h.with(func() { h.times, h.optional = -1, true }) }
 
 // Optional lets the test pass though the hook was never hit.
-func (h *Hook) Optional() *Hook { h.optional = true; return h }
+func (h *Hook) Optional() *Hook { return h.with(func() { h.optional = true }) }
 
 // Observe only counts.
 func (h *Hook) Observe() *Hook { return h.activate(action{name: "observe"}) }
@@ -105,13 +105,13 @@ func (h *Hook) Hold() *Hook { return h.activate(action{name: "hold", hold: true}
 // meanwhile: fn may use it, and other clients too.
 func (h *Hook) Call(fn func(Request)) *Hook { return h.activate(action{name: "call", call: fn}) }
 
-// DropBeforeCommit loses the request and cuts the connection: the client
-// cannot know that nothing happened.
+// DropBeforeCommit loses the request and closes the connection, once what was
+// answered before is sent: the client cannot know that nothing happened.
 func (h *Hook) DropBeforeCommit() *Hook {
 	return h.activate(action{name: "drop before commit", drop: true})
 }
 
-// DropReply lets the request happen and cuts the connection in place of the
+// DropReply lets the request happen and closes the connection in place of the
 // reply: the client cannot know that it did.
 func (h *Hook) DropReply() *Hook { return h.activate(action{name: "drop reply", dropReply: true}) }
 
@@ -136,17 +136,23 @@ func (h *Hook) Error(code Code) *Hook {
 // NewSession answers a handshake that asks for an old session with a new one,
 // and without a word that the old one is not there. The old one is left alone.
 func (h *Hook) NewSession() *Hook {
-	h.match.Op = OpCreateSession
+	h.with(func() { h.match.Op = OpCreateSession })
 	return h.activate(action{name: "new session", newSession: true})
 }
 
 func (h *Hook) activate(a action) *Hook {
+	return h.with(func() {
+		if h.active {
+			panic("zktest: a hook does one thing only")
+		}
+		h.action, h.active = a, true
+	})
+}
+
+func (h *Hook) with(change func()) *Hook {
 	h.hooks.srv.mu.Lock()
 	defer h.hooks.srv.mu.Unlock()
-	if h.active {
-		panic("zktest: a hook does one thing only")
-	}
-	h.action, h.active = a, true
+	change()
 	return h
 }
 
@@ -226,7 +232,7 @@ func (h *Hook) before(r *request, session int64) bool {
 	c := r.conn
 	switch a := h.action; {
 	case a.drop:
-		c.abort()
+		c.finish() // what is already answered shall not be lost with it
 		return false
 	case a.delay > 0:
 		t := time.NewTimer(a.delay)

@@ -91,12 +91,11 @@ func (c *conn) request(frame []byte) bool {
 	if _, err := jute.Unmarshal(rest, r.body); err != nil {
 		r.bad = true
 	}
-	if !c.intercept(r, c.session) {
-		return false
+	if c.intercept(r, c.session) {
+		c.srv.mu.Lock()
+		defer c.srv.mu.Unlock()
+		c.submit(r)
 	}
-	c.srv.mu.Lock()
-	defer c.srv.mu.Unlock()
-	c.submit(r)
 	return true
 }
 
@@ -128,6 +127,9 @@ func (c *conn) submit(r *request) {
 		r.answer = func() (jute.Record, jute.Code) { return nil, r.hook.code() }
 	case operations[r.op].read == nil:
 		c.member.forward(func() { c.srv.propose(r) })
+	case c.member.leads() && c.srv.sessions.claim(c.session, c.member) == jute.SessionMoved:
+		// Only a leader looks at where the session is before a read.
+		r.answer = settled(nil, jute.SessionMoved)
 	case r.op == jute.OpSync:
 		c.member.sync(r)
 	default:
@@ -188,8 +190,8 @@ func (c *conn) reply(r *request) {
 	c.last.zxid = c.member.tree.zxid
 	switch {
 	case r.hook.dropReply():
-		c.member.forget(c)
-		c.abort()
+		c.pending = nil
+		c.finish()
 		return
 	case r.hook.swallow():
 		return
