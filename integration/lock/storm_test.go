@@ -28,7 +28,7 @@ func TestContendersOfEightProcessesHoldOneAtATimeInTheOrderTheyCame(t *testing.T
 	held := runStorm(t, e, path, processes, contenders, grants/processes)
 
 	require.Len(t, held, grants)
-	slices.SortFunc(held, func(a, b belief.Interval) int { return int(a.From - b.From) })
+	sortByGrant(held)
 	var handOver []time.Duration
 	for i, next := range held[1:] {
 		last := held[i]
@@ -62,6 +62,10 @@ func TestContendersOfEightProcessesHoldOneAtATimeInTheOrderTheyCame(t *testing.T
 	}
 	require.LessOrEqual(t, events, len(handOver)+ownWatches(held), "more than one watch event per hand-over")
 	require.Greater(t, events, len(handOver)/2, "hand-overs are not told by watches")
+}
+
+func sortByGrant(held []belief.Interval) {
+	slices.SortFunc(held, func(a, b belief.Interval) int { return int(a.From - b.From) })
 }
 
 // ownWatches counts the holders that may have come to watch their own znode,
