@@ -9,7 +9,7 @@ import (
 
 func TestCommandDiesWithZkrEvenWithoutItsGuard(t *testing.T) {
 	t.Parallel()
-	out, script := ownStream(t, `echo pid $$; trap "" TERM; while :; do sleep 0.2; done`)
+	out, script := ownStream(t, `echo pid $$; trap "" TERM; `+forLong)
 	p := zkrLock(t, serve(t), script...)
 	require.NoError(t, syscall.Kill(groupOf(t, out.await("pid ")), syscall.SIGKILL))
 	p.signal(syscall.SIGKILL)

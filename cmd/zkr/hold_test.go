@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -14,8 +15,12 @@ import (
 )
 
 // stubborn is a command that does not heed SIGTERM, and what it has started
-// neither: they live until they are killed.
-const stubborn = `trap "" TERM; sh -c 'trap "" TERM; echo ready; while :; do sleep 0.2; done'; echo over`
+// neither: they live until they are killed, or for so long that the test has
+// failed.
+const (
+	stubborn = `trap "" TERM; sh -c 'trap "" TERM; echo ready; ` + forLong + `'; echo over`
+	forLong  = `for i in $(seq 300); do sleep 0.2; done`
+)
 
 func TestCommandIsDeadBeforeAnotherHasTheLock(t *testing.T) {
 	t.Parallel()
@@ -43,7 +48,7 @@ func TestCommandIsDeadBeforeAnotherHasTheLock(t *testing.T) {
 func TestCommandIsAskedToEndFirst(t *testing.T) {
 	t.Parallel()
 	srv := serve(t)
-	out, script := ownStream(t, `trap "echo asked; exit 0" TERM; echo ready; while :; do sleep 0.01; done`)
+	out, script := ownStream(t, `trap "echo asked; exit 0" TERM; echo ready; for i in $(seq 3000); do sleep 0.01; done`)
 	p := zkrLock(t, srv, script...)
 	out.await("ready")
 	srv.Freeze()
@@ -115,10 +120,26 @@ func TestCommandDiesWithZkrAndWhatItHasStartedToo(t *testing.T) {
 	out.awaitEnd()
 }
 
+func TestGuardHeedsNoSignalThatIsForTheCommand(t *testing.T) {
+	t.Parallel()
+	out, script := ownStream(t, `trap "echo heard" USR1 INT; echo waiting; until read line; do :; done; `+stubborn)
+	p := zkrLock(t, serve(t), script...)
+	out.await("waiting")
+	for _, sig := range []syscall.Signal{syscall.SIGUSR1, syscall.SIGINT} {
+		p.signal(sig)
+		out.await("heard")
+	}
+	_, err := io.WriteString(p.stdin, "go on\n")
+	require.NoError(t, err)
+	out.await("ready")
+	p.signal(syscall.SIGKILL) // only the guard ends what the command has started
+	out.awaitEnd()
+}
+
 func TestWhatTheCommandLeavesBehindIsKilled(t *testing.T) {
 	t.Parallel()
 	srv := serve(t)
-	p := zkrLock(t, srv, "--", "sh", "-c", `sh -c 'trap "" HUP TERM; while :; do sleep 0.2; done' & echo started`)
+	p := zkrLock(t, srv, "--", "sh", "-c", `sh -c 'trap "" HUP TERM; `+forLong+`' & echo started`)
 	require.Equal(t, 0, p.exit())
 	p.stdout.awaitEnd()
 	require.Empty(t, srv.Children(path))

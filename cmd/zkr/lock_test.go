@@ -176,7 +176,7 @@ func TestSignalsReachTheCommandAndWhatItHasStarted(t *testing.T) {
 		// A shell reports a signal only when what it waits for has ended, so
 		// that both must have got it. It ignores some for what it puts in the
 		// background.
-		script := fmt.Sprintf(`trap 'echo parent' %[1]s; sh -c "trap 'echo child; exit 4' %[1]s; echo ready; while :; do sleep 0.1; done"; exit 5`, name)
+		script := fmt.Sprintf(`trap 'echo parent' %[1]s; sh -c "trap 'echo child; exit 4' %[1]s; echo ready; %[2]s"; exit 5`, name, strings.ReplaceAll(forLong, "$", `\$`))
 		p := zkrLock(t, srv, "--", "sh", "-c", script)
 		p.stdout.await("ready")
 		p.signal(sig)
