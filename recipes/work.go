@@ -56,7 +56,9 @@ func (l *Lease) context(parent context.Context, grace time.Duration) context.Con
 // protects what fn still does.
 //
 // Do returns fn's error, and ErrLost if the lease was lost, also where fn
-// returned nil. A panic of fn releases the lease and goes on.
+// returned nil. It waits for the release for a session timeout at most, also
+// where ctx has ended; the release goes on in the background then. A panic of fn
+// releases the lease and goes on.
 func (l *Lease) Do(ctx context.Context, fn func(context.Context, *Lease) error) (err error) {
 	l.mu.Lock()
 	l.kept = true

@@ -70,17 +70,24 @@ func (l *Link) Send(now Instant, write bool) Frame {
 // reportedBy returns the latest frame that a write sent at now would prove to
 // be reported, if it were followed by another.
 func (l *Link) reportedBy(now Instant) proof {
-	limit := now - NewRhythm(l.c.timeout, l.c.tick()).gap
-	i := 0
-	for i < len(l.answered) && l.answered[i].answered <= limit {
-		i++
-	}
-	if i == 0 {
+	limit := now - l.gap()
+	l.prune(limit)
+	if l.answered[0].answered > limit {
 		return proof{}
 	}
-	// Later writes have later limits, so what lies before this mark is done with.
-	l.answered = l.answered[i-1:]
 	return proof{anchor: l.answered[0].sent, ok: true}
+}
+
+func (l *Link) gap() time.Duration { return NewRhythm(l.c.timeout, l.c.tick()).gap }
+
+// prune forgets all frames answered by limit but the last of them: later writes
+// have later limits.
+func (l *Link) prune(limit Instant) {
+	i := 0
+	for i+1 < len(l.answered) && l.answered[i+1].answered <= limit {
+		i++
+	}
+	l.answered = l.answered[i:]
 }
 
 // Answered says that the frame's answer has arrived at now. confirmed means
@@ -108,6 +115,7 @@ func (l *Link) Answered(f Frame, now Instant, confirmed bool) {
 // one, under the later time of answer, so that a busy connection stays small.
 func (l *Link) mark(sent, now Instant) {
 	const grains = 256
+	l.prune(now - l.gap())
 	last := &l.answered[len(l.answered)-1]
 	if len(l.answered) > 1 {
 		prev := l.answered[len(l.answered)-2]
@@ -129,7 +137,7 @@ func (l *Link) Eligible(worth time.Duration) (at Instant, ok bool) {
 	if !l.revived {
 		return l.handshake, true
 	}
-	gap := NewRhythm(l.c.timeout, l.c.tick()).gap
+	gap := l.gap()
 	for _, m := range l.answered {
 		if l.c.anchor == never || m.sent >= l.c.anchor+worth {
 			return m.answered + gap, true
