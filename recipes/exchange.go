@@ -132,7 +132,7 @@ func (s *Session) exchange(x Exchange) ([]*Created, error) {
 		a := s.newAttempt(x)
 		sent := s.now()
 		res, err := write(s.ctx, s, nil, func(z *zk.Conn) ([]zk.MultiResponse, error) { return z.Multi(a.reqs...) })
-		if isUnknown(err) && s.conn.Reason() == nil {
+		if isUnknown(err) {
 			nodes, found, err := s.foundAfterAll(a)
 			if err != nil {
 				for i, p := range x.Take {
