@@ -19,6 +19,9 @@ import (
 func TestLongStopGraceDoesNotEndAnUnprovenLease(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 		c := zkrtest.Dial(t, srv, recipes.WithTickTime(zkrtest.Tick), recipes.WithStopGrace(zkrtest.Timeout/5))
+		for _, dir := range []string{"/locks", "/locks/x"} { // making them would prove the session
+			require.NoError(t, srv.Create(dir, nil))
+		}
 		time.Sleep(time.Minute)
 		mu, err := lock.NewMutex(c, "/locks/x")
 		require.NoError(t, err)
