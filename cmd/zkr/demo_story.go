@@ -73,7 +73,7 @@ func (d *demo) lockStory(ctx context.Context, f facts) error {
 		return err
 	}
 	f.passedOn.shown = true // nobody has woken the other one yet
-	d.say(ctx, "That was %.1f s after %s fell silent: its lease had ended before.", two.since.Sub(stopped).Seconds(), one.name)
+	d.say(ctx, "That was %.1f s after %s fell silent. By then its lease was over.", two.since.Sub(stopped).Seconds(), one.name)
 	if err := d.write(ctx, two); err != nil {
 		return err
 	}

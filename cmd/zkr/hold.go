@@ -53,9 +53,12 @@ func (h *holding) run(ctx context.Context) error {
 // watch starts the command and sees to it that it ends before the lease does.
 // work ends --kill-after before that.
 func (h *holding) watch(work context.Context) (result, error) {
+	err := h.lease.Err()
+	if err != nil {
+		return result{}, err // lost before it came to anything
+	}
 	e := h.env
 	e.vars = h.vars(h.lease)
-	var err error
 	if h.child, err = startChild(h.program, h.argv, e); err != nil {
 		return result{err: err}, nil
 	}

@@ -159,6 +159,7 @@ func (l *locker) acquire(ctx context.Context) (*recipes.Client, *recipes.Lease, 
 	if err != nil {
 		return nil, nil, l.notAcquired(ctx, err, false)
 	}
+	l.sayGranted(ctx, client)
 	mu, err := lock.NewMutex(client, l.path, lock.WithOnWait(l.sayWait))
 	if err != nil {
 		return client, nil, err
@@ -168,6 +169,14 @@ func (l *locker) acquire(ctx context.Context) (*recipes.Client, *recipes.Lease, 
 		return client, nil, l.notAcquired(ctx, err, true)
 	}
 	return client, lease, nil
+}
+
+// sayGranted tells where the servers granted less than was asked for.
+func (l *locker) sayGranted(ctx context.Context, client *recipes.Client) {
+	s, err := client.Session(ctx)
+	if err == nil && s.Timeout() < l.conn.timeout {
+		l.say.say("the servers grant a session timeout of %v, not %v; --kill-after shrinks with it where it must", s.Timeout(), l.conn.timeout)
+	}
 }
 
 func (l *locker) take(ctx context.Context, mu *lock.Mutex) (*recipes.Lease, error) {

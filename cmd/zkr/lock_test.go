@@ -69,7 +69,7 @@ func TestLockWorksAsACronLine(t *testing.T) {
 	out, w := newStream(t)
 	defer func() { <-out.ended }()
 	cmd := &exec.Cmd{
-		Path: testBinary(t), Args: []string{"zkr", "lock", "--connect", srv.ConnectString(), path, "--", "/bin/echo", "done"},
+		Path: testBinary(t), Args: []string{"zkr", "lock", "--connect", srv.ConnectString(), "--session-timeout", session.String(), path, "--", "/bin/echo", "done"},
 		Env: []string{asZkr, inNoTime}, Dir: "/", Stdin: null, Stdout: w, Stderr: w,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // no terminal
 	}
@@ -94,6 +94,14 @@ func TestLockSaysWhoHoldsItAndAtWhatPositionItWaits(t *testing.T) {
 	require.Equal(t, 0, third.exit())
 	require.Equal(t, "third", third.stdout.rest())
 	require.Len(t, strings.Split(third.stderr.rest(), "\n"), 2, "a line for each position")
+}
+
+func TestLockSaysWhereTheServersGrantLess(t *testing.T) {
+	t.Parallel()
+	srv := serve(t) // 20 ticks are the most that it grants
+	p := zkr(t, "lock", "--connect", srv.ConnectString(), "--session-timeout", "1m", path, "--", "true")
+	require.Equal(t, 0, p.exit())
+	require.Contains(t, p.stderr.rest(), "the servers grant a session timeout of 5s, not 1m0s")
 }
 
 func TestQuietWaiterSaysNothing(t *testing.T) {
