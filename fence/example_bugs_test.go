@@ -97,3 +97,34 @@ func Example_unfencedSidePath() {
 	// fence: stale at prices: offered 33, standing 34: a later grant stands
 	// without it: 4
 }
+
+// What leaves the resource is not fenced: a mail that was sent is sent, whatever
+// becomes of the write that it told of. Store the mail along with the write, and
+// let another process send what is stored.
+func Example_email() {
+	ctx := context.Background()
+	guard := fence.NewMemory("order")
+	var status string
+	var outbox []string
+	ship := func(token fence.Token, send func(string)) error {
+		return guard.Write(ctx, fence.Stamp{Token: token}, func(context.Context) error {
+			status = "shipped"
+			send("your order was shipped")
+			return nil
+		})
+	}
+	_ = guard.Install(ctx, 34)
+
+	fmt.Println("sent: your order was shipped") // by 33, before it writes
+	fmt.Println(ship(33, func(string) {}))
+	fmt.Printf("status: %q, and the mail is out\n", status)
+
+	fmt.Println(ship(33, func(mail string) { outbox = append(outbox, mail) }))
+	fmt.Printf("status: %q, mails to send: %d\n", status, len(outbox))
+	// Output:
+	// sent: your order was shipped
+	// fence: stale at order: offered 33, standing 34: a later grant stands
+	// status: "", and the mail is out
+	// fence: stale at order: offered 33, standing 34: a later grant stands
+	// status: "", mails to send: 0
+}

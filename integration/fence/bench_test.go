@@ -20,7 +20,7 @@ import (
 // nothing.
 func BenchmarkWrite(b *testing.B) {
 	for _, d := range []sqlfence.Dialect{sqlfence.PostgreSQL, sqlfence.MySQL, sqlfence.SQLite} {
-		b.Run(d.String(), func(b *testing.B) { benchmarkWrite(b, database.Open(b, d)) })
+		b.Run(database.Name(d), func(b *testing.B) { benchmarkWrite(b, database.Open(b, d)) })
 	}
 }
 

@@ -11,21 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/fence"
-	"github.com/zkrecipes/zkrecipes/fence/sqlfence"
 	"github.com/zkrecipes/zkrecipes/integration/fence/database"
 	"github.com/zkrecipes/zkrecipes/integration/internal/proof"
 )
 
-// eachServer runs the test on each database that can be killed apart from the
-// test.
-func eachServer(t *testing.T, test func(*testing.T, *database.Database)) {
-	for _, d := range []sqlfence.Dialect{sqlfence.PostgreSQL, sqlfence.MySQL} {
-		t.Run(d.String(), func(t *testing.T) { test(t, database.Open(t, d)) })
-	}
-}
-
 func TestCrashWithinATransactionKeepsTheFenceAndNoHalfEffect(t *testing.T) {
-	eachServer(t, func(t *testing.T, db *database.Database) {
+	database.EachServer(t, func(t *testing.T, db *database.Database) {
 		f, r := newFences(t, db), newResource(t, db)
 		ctx := t.Context()
 		write := func(s fence.Stamp, then func()) error {
@@ -58,7 +49,7 @@ func TestCrashWithinATransactionKeepsTheFenceAndNoHalfEffect(t *testing.T) {
 func TestCrashesLeaveEachNumberedWriteAppliedOnce(t *testing.T) {
 	const streams, perStream = 8, 40
 	crashes := proof.Size(2, 10)
-	eachServer(t, func(t *testing.T, db *database.Database) {
+	database.EachServer(t, func(t *testing.T, db *database.Database) {
 		f, r := newFences(t, db), newResource(t, db)
 		send := func(resource string, s fence.Stamp) error {
 			return f.Tx(t.Context(), db, resource, s, func(tx *sql.Tx) error {
@@ -99,7 +90,7 @@ func TestCrashesLeaveEachNumberedWriteAppliedOnce(t *testing.T) {
 		}
 		wg.Wait()
 		require.Positive(t, failed.Load(), "the crashes met no write")
-		fmt.Printf("%v: %d crashes, %d attempts failed, %d of them found applied\n", db.Dialect, crashes, failed.Load(), found.Load())
+		fmt.Printf("%s: %d crashes, %d attempts failed, %d of them found applied\n", db.Name, crashes, failed.Load(), found.Load())
 		next := make(map[fence.Token]int64) // rows of each stream so far
 		for _, s := range r.history(t) {
 			require.Equal(t, next[s.Token]/2+1, s.Seq, "stream %v", s.Token)

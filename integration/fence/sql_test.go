@@ -91,7 +91,7 @@ func TestEffectsFollowOneAnotherAtEveryIsolationLevel(t *testing.T) {
 			if d == sqlfence.SQLite && level != sql.LevelSerializable {
 				continue // it has no other
 			}
-			t.Run(fmt.Sprintf("%v/%v", d, level), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/%v", database.Name(d), level), func(t *testing.T) {
 				db := database.Open(t, d)
 				f, r := newFences(t, db, sqlfence.WithIsolation(level)), newResource(t, db)
 				var applied, failed atomic.Int64
@@ -146,6 +146,32 @@ func TestReaderSeesNoWriteComeInBetween(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, write(ctx, fence.Stamp{Token: 34}), "the reader's 40 does not stand")
 		require.ErrorIs(t, f.ReadTx(ctx, db, "history", 33, func(*sql.Tx) error { return nil }), fence.ErrStale)
+	})
+}
+
+// A holder that stops within its transaction keeps the others waiting until the
+// database gives up on it, which the settings below make it do.
+func TestHolderPausedWithinItsTransactionIsGivenUpByTheDatabase(t *testing.T) {
+	giveUp := map[sqlfence.Dialect]string{
+		sqlfence.PostgreSQL: "SET LOCAL idle_in_transaction_session_timeout = '100ms'",
+		sqlfence.MySQL:      "SET SESSION idle_transaction_timeout = 1", // seconds
+	}
+	database.EachServer(t, func(t *testing.T, db *database.Database) {
+		ctx, f, r := t.Context(), newFences(t, db), newResource(t, db)
+		write := func(s fence.Stamp, pause func()) error {
+			return f.Tx(ctx, db, "history", s, func(tx *sql.Tx) error {
+				if _, err := tx.ExecContext(ctx, giveUp[db.Dialect]); err != nil {
+					return err
+				}
+				defer pause()
+				return r.write(ctx, tx, s)
+			})
+		}
+		err := write(fence.Stamp{Token: 33}, func() {
+			require.NoError(t, write(fence.Stamp{Token: 34}, func() {}), "it waits, and then its turn comes")
+		})
+		require.Error(t, err, "33 wakes up and cannot commit")
+		require.Equal(t, []fence.Stamp{{Token: 34}}, r.history(t))
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -136,9 +135,9 @@ func TestStormOfStaleHoldersLeavesNoStaleEffect(t *testing.T) {
 		}
 		require.Positive(t, s.refused.Load(), "the storm was no storm")
 		require.Positive(t, s.repeated.Load())
-		rows = append(rows, []string{db.Dialect.String(), fmt.Sprint(grants), fmt.Sprint(len(history)),
+		rows = append(rows, []string{db.Version(t), fmt.Sprint(grants), fmt.Sprint(len(history)),
 			fmt.Sprint(s.refused.Load()), fmt.Sprint(s.repeated.Load()), "0"})
-		fmt.Printf("%s: %d grants, %d stale writes refused\n", strings.ToLower(db.Dialect.String()), grants, s.refused.Load())
+		fmt.Printf("%s: %d grants, %d stale writes refused\n", db.Name, grants, s.refused.Load())
 	})
 	report.Table(rows)
 }

@@ -17,6 +17,7 @@ import (
 // Database is an empty database of a running server, for one test.
 type Database struct {
 	*sql.DB
+	Name    string // of the product: what speaks MySQL's dialect here is MariaDB
 	Dialect sqlfence.Dialect
 
 	server *server // nil for SQLite
@@ -25,8 +26,23 @@ type Database struct {
 // Each runs the test on each kind of database.
 func Each(t *testing.T, test func(t *testing.T, db *Database)) {
 	for _, d := range []sqlfence.Dialect{sqlfence.PostgreSQL, sqlfence.MySQL, sqlfence.SQLite} {
-		t.Run(d.String(), func(t *testing.T) { test(t, Open(t, d)) })
+		t.Run(Name(d), func(t *testing.T) { test(t, Open(t, d)) })
 	}
+}
+
+// EachServer runs the test on each kind that can be killed apart from it.
+func EachServer(t *testing.T, test func(t *testing.T, db *Database)) {
+	for _, d := range []sqlfence.Dialect{sqlfence.PostgreSQL, sqlfence.MySQL} {
+		t.Run(Name(d), func(t *testing.T) { test(t, Open(t, d)) })
+	}
+}
+
+// Name returns the name of the product that runs here for the dialect.
+func Name(d sqlfence.Dialect) string {
+	if k, ok := kinds[d]; ok {
+		return k.name
+	}
+	return d.String()
 }
 
 // Open returns an empty database for the test. Tests of a package share the
@@ -34,7 +50,7 @@ func Each(t *testing.T, test func(t *testing.T, db *Database)) {
 func Open(t testing.TB, d sqlfence.Dialect) *Database {
 	t.Helper()
 	if d == sqlfence.SQLite {
-		return &Database{Dialect: d, DB: OpenSQLite(t, filepath.Join(t.TempDir(), "db"))}
+		return &Database{Name: Name(d), Dialect: d, DB: OpenSQLite(t, filepath.Join(t.TempDir(), "db"))}
 	}
 	s, err := shared(d)
 	if errors.Is(err, errMissing) && os.Getenv("CI") == "" {
@@ -49,7 +65,7 @@ func Open(t testing.TB, d sqlfence.Dialect) *Database {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	return &Database{DB: db, Dialect: d, server: s}
+	return &Database{Name: Name(d), Dialect: d, DB: db, server: s}
 }
 
 // OpenSQLite opens the database in the file of that name, which it makes if it
@@ -68,6 +84,20 @@ func OpenSQLite(t testing.TB, path string) *sql.DB {
 // other, and commits are flushed.
 func SQLiteName(path string) string {
 	return "file:" + path + "?_pragma=busy_timeout(60000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
+}
+
+// Version returns the product's name and version.
+func (d *Database) Version(t testing.TB) string {
+	t.Helper()
+	query := "SELECT sqlite_version()"
+	if d.server != nil {
+		query = d.server.version
+	}
+	var v string
+	if err := d.QueryRowContext(t.Context(), query).Scan(&v); err != nil {
+		t.Fatal(err)
+	}
+	return d.Name + " " + v
 }
 
 // Crash kills the server, every process of it, without a warning. SQLite has

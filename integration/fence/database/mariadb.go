@@ -6,6 +6,7 @@ import (
 )
 
 var mariaDB = kind{
+	name: "MariaDB",
 	find: func() (programs, error) {
 		serve, err := exec.LookPath("mariadbd")
 		if err != nil {
@@ -25,8 +26,9 @@ var mariaDB = kind{
 			"--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"),
 			"--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=1"}
 	},
-	ready:  "ready for connections",
-	driver: "mysql",
+	ready:   "ready for connections",
+	version: "SELECT version()",
+	driver:  "mysql",
 	source: func(dir, database string) string {
 		return "root@unix(" + filepath.Join(dir, "socket") + ")/" + database
 	},

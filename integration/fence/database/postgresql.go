@@ -7,6 +7,7 @@ import (
 )
 
 var postgreSQL = kind{
+	name: "PostgreSQL",
 	find: func() (programs, error) {
 		// Debian keeps them out of the path, in a folder for each version.
 		var dir string
@@ -26,8 +27,9 @@ var postgreSQL = kind{
 	serve: func(dir string) []string {
 		return []string{"-D", filepath.Join(dir, "data"), "-c", "listen_addresses=", "-c", "unix_socket_directories=" + dir}
 	},
-	ready:  "database system is ready to accept connections",
-	driver: "pgx",
+	ready:   "database system is ready to accept connections",
+	version: "SHOW server_version",
+	driver:  "pgx",
 	source: func(dir, database string) string {
 		return "host=" + dir + " user=postgres sslmode=disable dbname=" + cmp.Or(database, "postgres")
 	},

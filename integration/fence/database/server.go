@@ -26,12 +26,14 @@ const startTimeout = 2 * time.Minute
 
 // kind is how servers of one make are run.
 type kind struct {
+	name string
 	// find returns the programs that make a server's data and run it.
 	find func() (programs, error)
 	// prepare and serve are the commands' arguments for a server's folder.
 	prepare, serve func(dir string) []string
 	ready          string // what the server prints when it takes connections
 	driver         string
+	version        string                            // asks for it
 	source         func(dir, database string) string // "" is the server's own database
 }
 
@@ -53,7 +55,7 @@ func install(d sqlfence.Dialect) (*server, error) {
 	k := kinds[d]
 	found, err := k.find()
 	if err != nil {
-		return nil, fmt.Errorf("database: %v: %w: %w", d, errMissing, err)
+		return nil, fmt.Errorf("database: %s: %w: %w", k.name, errMissing, err)
 	}
 	// Short, for the path of a Unix socket is bounded.
 	dir, err := os.MkdirTemp("", "zkrdb")
@@ -63,7 +65,7 @@ func install(d sqlfence.Dialect) (*server, error) {
 	s := &server{kind: k, programs: found, dir: dir}
 	if err := s.prepareData(); err != nil {
 		s.remove()
-		return nil, fmt.Errorf("database: %v: %w", d, err)
+		return nil, fmt.Errorf("database: %s: %w", k.name, err)
 	}
 	return s, nil
 }
