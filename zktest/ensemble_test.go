@@ -64,6 +64,20 @@ func TestLaggingFollowerShowsThePast(t *testing.T) {
 	})
 }
 
+func TestLagThatShrinksLetsNothingOvertake(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := three(t)
+		a, b := openAt(t, s, 0, 10*time.Second), openAt(t, s, 1, 10*time.Second)
+		s.Member(1).SetLag(2 * time.Second)
+		a.create("/a", 0)
+		s.Member(1).SetLag(0)
+		a.create("/a/b", 0)
+		require.False(t, b.exists("/a/b"))
+		require.Equal(t, jute.OK, b.do(jute.OpSync, at("/"), &jute.PathReply{}))
+		require.True(t, b.exists("/a/b"))
+	})
+}
+
 func TestWritesOfOneSessionStayInOrderBehindALag(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := three(t)
