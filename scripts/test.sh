@@ -2,9 +2,10 @@
 # Runs the tests of both modules; see make help for the ways to call it.
 #
 #   ZKR_STORM=small|full   the size of the storms
-#   ZKR_REPORTS=FOLDER     where they write their reports; unset: nowhere
+#   ZKR_REPORTS=FOLDER     where they write their reports when full; docs/proof
 #   ZK_SERVERS, ZK_PROVIDER, ZK_IMAGE, ZK_HOME, ZK_VERSION
 #                          the servers; see integration/zkserver
+#   ZKR_TIMEOUT            bounds each package's tests; 12m
 #   GOTESTFLAGS            further flags of go test
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -31,7 +32,7 @@ module() {
   (cd "$folder" && go test -race -shuffle=on "$@" ${GOTESTFLAGS:-} ./...) || failed+=" $name"
   echo "== $name: $((SECONDS - begin)) s"
 }
-module library . -timeout 10m
+module library . -timeout "${ZKR_TIMEOUT:-12m}"
 # One package at a time: their servers and timings would disturb each other.
 module integration integration -p 1 -timeout "${ZKR_TIMEOUT:-12m}"
 

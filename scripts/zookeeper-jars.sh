@@ -36,8 +36,11 @@ installed() { dpkg-query -W -f '${Version}' libzookeeper-java 2>/dev/null || tru
 # works in folders of its own, so that the machine's lists stay as they are.
 from_packages() {
   local root=$1 apt=$1/apt keys=/usr/share/keyrings/debian-archive-keyring.gpg codename mirror
+  # shellcheck disable=SC1091 # every Debian has it
   codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-  # The mirror is the one that this machine uses for its own release.
+  # The mirror is the one that this machine uses for its own release. The fields
+  # are apt's, not the shell's.
+  # shellcheck disable=SC2016
   mirror=$(apt-get indextargets --format '$(REPO_URI)|$(RELEASE)|$(COMPONENT)' 'Created-By: Packages' |
     awk -F'|' -v r="$codename" '$2 == r && $3 == "main" && !n++ { print $1 }')
   [[ -n $mirror ]] || { echo "$0: no Debian mirror among this machine's apt sources" >&2; exit 1; }

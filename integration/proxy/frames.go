@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 
 	"github.com/zkrecipes/zkrecipes/internal/jute"
@@ -43,7 +44,7 @@ func readFrame(r io.Reader) (frame, error) {
 // eof turns an end in the middle of a frame into a plain end: what of the
 // frame has arrived is forwarded, and then the end.
 func eof(err error) error {
-	if err == io.ErrUnexpectedEOF {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return io.EOF
 	}
 	return err

@@ -53,7 +53,7 @@ func buildOnce(pkg string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(tmp)
+	defer func() { _ = os.RemoveAll(tmp) }()
 	args := []string{"build", "-o", filepath.Join(tmp, "program")}
 	name := strings.ReplaceAll(pkg, "/", "_")
 	if raceEnabled {

@@ -44,7 +44,7 @@ func Launch(ctx context.Context, cfg Config) (*Ensemble, error) {
 	note("provider: " + r.String())
 	e := &Ensemble{launcher: r, channels: make(map[pair]channel)}
 	if err := e.start(ctx, cfg); err != nil {
-		e.Close()
+		_ = e.Close()
 		return nil, err
 	}
 	return e, nil
@@ -57,7 +57,7 @@ func attach(connect string) (*Ensemble, error) {
 		s := &Server{ID: i + 1, ens: e, direct: strings.TrimSpace(addr)}
 		e.Servers = append(e.Servers, s)
 		if err := e.front(s); err != nil {
-			e.Close()
+			_ = e.Close()
 			return nil, err
 		}
 	}

@@ -27,5 +27,5 @@ func note(text string) {
 		return
 	}
 	defer f.Close()
-	fmt.Fprintln(f, text)
+	_, _ = fmt.Fprintln(f, text) // stderr has it
 }

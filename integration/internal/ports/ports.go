@@ -35,7 +35,7 @@ func (p *Port) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa
 // Release gives the port back; a second call does nothing.
 func (p *Port) Release() {
 	if p.lock != nil {
-		p.lock.Close()
+		_ = p.lock.Close()
 		p.lock = nil
 	}
 }
@@ -79,6 +79,6 @@ func try(dir string, number int) (*Port, error) {
 		p.Release()
 		return nil, nil
 	}
-	l.Close()
+	_ = l.Close()
 	return p, nil
 }
