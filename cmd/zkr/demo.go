@@ -73,12 +73,16 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if d.servers != "" {
 		err = errors.Join(err, d.cleanUp(ctx))
 	}
-	return errors.Join(err, d.show.summary())
+	if all := d.show.summary(); err == nil {
+		err = all
+	}
+	return err
 }
 
 // serve starts a server unless there are some.
 func (d *demo) serve() (closeServer func() error, err error) {
 	if d.servers != "" {
+		d.show.say("The servers are %s.", d.servers)
 		return func() error { return nil }, nil
 	}
 	d.tick = d.timeout / 8

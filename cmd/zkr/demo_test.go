@@ -29,7 +29,7 @@ func TestDemoThatCannotGoOnFailsAndLeavesNothingBehind(t *testing.T) {
 	p.signal(syscall.SIGINT)
 	require.Equal(t, exitFailed, p.exit())
 	require.Contains(t, p.stdout.rest(), "NOT SHOWN  leadership passed on")
-	require.Contains(t, p.stderr.rest(), "zkr: interrupted")
+	require.Equal(t, "zkr: interrupted", p.stderr.rest())
 	require.Len(t, srv.Tree(), before)
 }
 
