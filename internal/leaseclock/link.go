@@ -126,6 +126,11 @@ func (l *Link) mark(sent, now Instant) {
 		}
 	}
 	l.answered = append(l.answered, mark{max(last.sent, sent), now})
+	// What is older than the timeout proves nothing any more. Where nobody writes
+	// nothing else would take it out.
+	for len(l.answered) > 1 && l.answered[0].sent+l.c.timeout <= now {
+		l.answered = l.answered[1:]
+	}
 }
 
 // Eligible returns the earliest instant at which a pair of writes would extend
