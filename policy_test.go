@@ -25,6 +25,9 @@ var allowedRequirements = []string{
 // What a package of this module may import of it, outside of tests. Packages
 // that are missing here may import nothing of it.
 var allowedImports = map[string][]string{
+	"fence/filefence": {"fence"},
+	"fence/httpfence": {"fence"},
+	"fence/sqlfence":  {"fence"},
 	"internal/zkconn": {"internal/leaseclock"},
 	"recipes":         {"fence", "internal/leaseclock", "internal/zkconn"},
 	"internal/queue":  {"fence", "recipes"},
