@@ -195,7 +195,13 @@ func (c *conn) event(typ jute.EventType, path string) {
 	}
 }
 
+// sendEvent sends an event at once, or behind a reply that is held back: the
+// client shall not hear of a watch before it knows that it has set it.
 func (c *conn) sendEvent(typ jute.EventType, path string) {
-	c.send(&jute.ReplyHeader{Xid: jute.XidNotification, Zxid: -1},
-		&jute.WatcherEvent{Type: typ, State: jute.StateSyncConnected, Path: path})
+	r := &request{event: &jute.WatcherEvent{Type: typ, State: jute.StateSyncConnected, Path: path}}
+	if len(c.pending) > 0 && c.pending[0].held {
+		c.pending = append(c.pending, r)
+		return
+	}
+	c.reply(r)
 }

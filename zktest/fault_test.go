@@ -133,6 +133,24 @@ func TestDelayReplyComesAfterTheFact(t *testing.T) {
 	})
 }
 
+func TestEventWaitsBehindADelayedReply(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := zktest.Start(t, zktest.WithInMemory())
+		c := open(t, s)
+		c.create("/a", 0)
+		s.On(zktest.Match{Op: zktest.OpGetData}).DelayReply(3 * time.Second)
+		start := time.Now()
+		c.send(jute.OpGetData, watching("/a"))
+		synctest.Wait()
+		require.NoError(t, s.Delete("/a"))
+		_, _, err := c.receive()
+		require.NoError(t, err)
+		require.Empty(t, c.events, "the client knows of its watch now, not earlier")
+		require.Equal(t, event(jute.EventDeleted, "/a"), c.next())
+		require.Equal(t, 3*time.Second, time.Since(start))
+	})
+}
+
 func TestWithheldReplyNeverComesThoughTheConnectionLives(t *testing.T) {
 	s := zktest.Start(t, zktest.WithInMemory())
 	c := open(t, s)

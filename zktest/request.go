@@ -19,6 +19,7 @@ type request struct {
 	// Guarded by srv.mu.
 	held   bool // the answer is to wait although it is known
 	answer func() (jute.Record, jute.Code)
+	event  *jute.WatcherEvent // no request, but an event that waits behind one
 
 	// Of the request for a session with which a connection begins.
 	handshake     bool
@@ -160,7 +161,7 @@ func (r *request) committed(x *txn, results []result) {
 func (c *conn) drain() {
 	for len(c.pending) > 0 {
 		r := c.pending[0]
-		if r.answer == nil || r.held {
+		if r.answer == nil && r.event == nil || r.held {
 			return
 		}
 		if d := r.hook.replyDelay(); d > 0 {
@@ -183,6 +184,10 @@ func settled(rec jute.Record, code jute.Code) func() (jute.Record, jute.Code) {
 }
 
 func (c *conn) reply(r *request) {
+	if r.event != nil {
+		c.send(&jute.ReplyHeader{Xid: jute.XidNotification, Zxid: -1}, r.event)
+		return
+	}
 	rec, code := r.answer()
 	if r.op != jute.OpPing {
 		c.srv.log.add(entry{kind: "reply", session: c.session, op: r.op, xid: r.xid, code: code, zxid: c.member.tree.zxid})
