@@ -19,6 +19,14 @@
 // reaches its port can use it. Its servers agree by sharing a lock: it shows
 // how clients fare when an ensemble fails, not whether an ensemble can.
 //
+// Where it differs from a real server that clients could tell: it limits neither
+// connections per address nor requests under way; the client of a session that
+// expires is not told of its own events before its connection closes; children
+// come in another order, as arbitrary; four-letter words are all allowed, and
+// there are six. It follows 3.8.0 where later versions differ: there exists
+// needs the permission to read, events carry their transaction, and a watch set
+// once does not replace a persistent one.
+//
 // # Virtual time
 //
 // With WithInMemory the server runs in a testing/synctest bubble together with
