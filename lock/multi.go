@@ -106,7 +106,7 @@ func (m *Multi) Do(ctx context.Context, fn func(context.Context, *recipes.Lease)
 	if err != nil {
 		return err
 	}
-	return lease.Do(ctx, fn)
+	return lease.Do(ctx, fn, m.s.guards...)
 }
 
 // session returns one with room for all members.

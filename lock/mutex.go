@@ -61,7 +61,7 @@ func (m *Mutex) Do(ctx context.Context, fn func(context.Context, *recipes.Lease)
 	if err != nil {
 		return err
 	}
-	return lease.Do(ctx, fn)
+	return lease.Do(ctx, fn, m.s.guards...)
 }
 
 // Queue returns the contenders, the holder first: a view that may have changed

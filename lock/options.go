@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 
+	"github.com/zkrecipes/zkrecipes/fence"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
 	"github.com/zkrecipes/zkrecipes/recipes"
 )
@@ -45,6 +46,7 @@ type settings struct {
 	stay   bool
 	sync   bool
 	tacit  bool // a semaphore's limit is not stored
+	guards []fence.Installer
 }
 
 // Wait is where a contender stands while it waits.
@@ -68,6 +70,27 @@ func WithStay() Option { return option(func(s *settings) { s.stay = true }) }
 // Without it TryLock may find a lock taken for as long as its server lags, but
 // never takes one wrongly.
 func WithSync() Option { return option(func(s *settings) { s.sync = true }) }
+
+// ExclusiveOption is one for locks whose grants exclude others.
+type ExclusiveOption interface {
+	MutexOption
+	RWMutexOption
+	MultiOption
+}
+
+type exclusiveOption func(*settings)
+
+func (o exclusiveOption) applyMutex(s *settings)   { o(s) }
+func (o exclusiveOption) applyRWMutex(s *settings) { o(s) }
+func (o exclusiveOption) applyMulti(s *settings)   { o(s) }
+
+// WithGuards has Do install the token of each grant at the given guards before
+// it calls its function, so that writes of earlier holders are refused from then
+// on. Grants for reading install nothing. A bare Lock does not use them: call
+// fence.Install yourself.
+func WithGuards(guards ...fence.Installer) ExclusiveOption {
+	return exclusiveOption(func(s *settings) { s.guards = append(s.guards, guards...) })
+}
 
 // request contends in q under the given tag.
 func (s *settings) request(q *queue.Queue, tag queue.Tag) queue.Request {

@@ -110,7 +110,7 @@ func (rw *RWMutex) Do(ctx context.Context, fn func(context.Context, *recipes.Lea
 	if err != nil {
 		return err
 	}
-	return lease.Do(ctx, fn)
+	return lease.Do(ctx, fn, rw.s.guards...)
 }
 
 // RDo runs fn while it holds the lock for reading, as Mutex.Do does.
@@ -119,7 +119,7 @@ func (rw *RWMutex) RDo(ctx context.Context, fn func(context.Context, *recipes.Le
 	if err != nil {
 		return err
 	}
-	return lease.Do(ctx, fn)
+	return lease.Do(ctx, fn, rw.s.guards...)
 }
 
 // Queue returns the contenders in their order: a view that may have changed by

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/zkrecipes/zkrecipes/fence"
 )
 
 // workContext is a context that ends with a lease, or some time before.
@@ -53,13 +55,18 @@ func (l *Lease) context(parent context.Context, grace time.Duration) context.Con
 // Do runs fn under the lease and releases it when fn has returned, never before.
 // The context that fn gets ends with ctx, and StopGrace before the lease does,
 // so that fn can stop in time; after the end of the lease only the token
-// protects what fn still does.
+// protects what fn still does. It carries the lease as its fence.Holder.
+//
+// Where there are guards, the lease's token is installed at each of them before
+// fn is called: from then on they refuse writes of earlier holders, also those
+// still on their way. If one of them fails fn is not called. Shared leases
+// install nothing.
 //
 // Do returns fn's error, and ErrLost if the lease was lost, also where fn
 // returned nil. It waits for the release for a session timeout at most, also
 // where ctx has ended; the release goes on in the background then. A panic of fn
 // releases the lease and goes on.
-func (l *Lease) Do(ctx context.Context, fn func(context.Context, *Lease) error) (err error) {
+func (l *Lease) Do(ctx context.Context, fn func(context.Context, *Lease) error, guards ...fence.Installer) (err error) {
 	l.mu.Lock()
 	l.kept = true
 	l.mu.Unlock()
@@ -72,15 +79,18 @@ func (l *Lease) Do(ctx context.Context, fn func(context.Context, *Lease) error) 
 	}()
 	work, stop := context.WithCancel(l.context(ctx, l.s.stopGrace()))
 	defer stop()
-	return fn(context.WithValue(work, leaseKey{}, l), l)
+	if !l.Shared() {
+		if err := fence.Install(work, l.Token(), guards...); err != nil {
+			return err
+		}
+	}
+	return fn(fence.WithHolder(work, l), l)
 }
-
-type leaseKey struct{}
 
 // LeaseFrom returns the lease under which a function runs, from the context
 // that Do or Run gave to it: the innermost, where several are held.
 func LeaseFrom(ctx context.Context) (*Lease, bool) {
-	l, ok := ctx.Value(leaseKey{}).(*Lease)
+	l, ok := fence.HolderFrom(ctx).(*Lease)
 	return l, ok
 }
 

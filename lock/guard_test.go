@@ -1,0 +1,61 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/fence"
+	"github.com/zkrecipes/zkrecipes/internal/zkrtest"
+	"github.com/zkrecipes/zkrecipes/lock"
+	"github.com/zkrecipes/zkrecipes/recipes"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+func TestDoInstallsTheTokenBeforeItsFunctionRuns(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		store := fence.NewMemory("store")
+		m, err := lock.NewMutex(zkrtest.Dial(t, srv), "/locks/g", lock.WithGuards(store))
+		require.NoError(t, err)
+		old := granted(t, async(t, m.Lock), time.Second)
+		release(t, old)
+
+		nothing := func(context.Context) error { return nil }
+		require.NoError(t, m.Do(t.Context(), func(ctx context.Context, l *recipes.Lease) error {
+			require.Equal(t, l, fence.HolderFrom(ctx))
+			err := store.Write(ctx, fence.Stamp{Token: old.Token()}, nothing)
+			require.ErrorIs(t, err, fence.ErrStale, "an earlier holder's write that was still on its way")
+			return store.Write(ctx, fence.Stamp{Token: l.Token()}, nothing)
+		}))
+		require.Empty(t, srv.Children("/locks/g"))
+	})
+}
+
+type brokenGuard struct{ err error }
+
+func (g brokenGuard) Install(context.Context, fence.Token) error { return g.err }
+
+func TestDoRunsNothingWhereAGuardFails(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		down := errors.New("database down")
+		m, err := lock.NewMutex(zkrtest.Dial(t, srv), "/locks/g", lock.WithGuards(brokenGuard{down}))
+		require.NoError(t, err)
+		err = m.Do(t.Context(), func(context.Context, *recipes.Lease) error {
+			t.Error("called without the guard")
+			return nil
+		})
+		require.ErrorIs(t, err, down)
+		require.Empty(t, srv.Children("/locks/g"))
+	})
+}
+
+func TestReaderInstallsNothing(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		rw, err := lock.NewRWMutex(zkrtest.Dial(t, srv), "/locks/g", lock.WithGuards(brokenGuard{errors.New("asked")}))
+		require.NoError(t, err)
+		require.NoError(t, rw.RDo(t.Context(), func(context.Context, *recipes.Lease) error { return nil }))
+	})
+}
