@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -123,23 +122,4 @@ func noArgs(name string, fn func(context.Context) error) runner {
 		}
 		return fn(ctx)
 	}
-}
-
-// speaker is where a command talks to people. It never writes to stdout, which
-// belongs to the command that it runs.
-type speaker struct {
-	w     io.Writer
-	quiet bool
-}
-
-// say says what may be missed.
-func (s speaker) say(format string, args ...any) {
-	if !s.quiet {
-		s.warn(format, args...)
-	}
-}
-
-// warn says what must not be missed, even where zkr is to be quiet.
-func (s speaker) warn(format string, args ...any) {
-	fmt.Fprintf(s.w, "zkr: "+format+"\n", args...)
 }

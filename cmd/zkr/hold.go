@@ -100,8 +100,8 @@ func (h *holding) watch(work context.Context) (result, error) {
 // terminate asks the command to end, since the lease is about to, or is over.
 func (h *holding) terminate() {
 	h.stopped = true
-	h.say.say("the lease on %s ends in %v; stopping the command", h.path, h.lease.Remaining().Round(time.Millisecond))
 	h.child.terminate()
+	h.say.say("the lease on %s ends in %v; stopping the command", h.path, h.lease.Remaining().Round(time.Millisecond))
 }
 
 // untilKill returns how long the command may still take to end. It is to be

@@ -120,6 +120,17 @@ func TestCommandDiesWithZkrAndWhatItHasStartedToo(t *testing.T) {
 	out.awaitEnd()
 }
 
+func TestLockWithinALockDiesWithIt(t *testing.T) {
+	t.Parallel()
+	srv := serve(t)
+	out, script := ownStream(t, stubborn)
+	inner := append([]string{"--", testBinary(t), "lock", "--connect", srv.ConnectString(), "--session-timeout", session.String(), "/locks/inner"}, script...)
+	p := zkrLock(t, srv, inner...)
+	out.await("ready")
+	p.signal(syscall.SIGKILL)
+	out.awaitEnd()
+}
+
 func TestGuardHeedsNoSignalThatIsForTheCommand(t *testing.T) {
 	t.Parallel()
 	out, script := ownStream(t, `trap "echo heard" USR1 INT; echo waiting; until read line; do :; done; `+stubborn)
@@ -160,6 +171,32 @@ func TestZkrOutlivesWhoeverReadsItsStderr(t *testing.T) {
 	release(t, holder)
 	require.Equal(t, 0, p.exit())
 	require.Equal(t, "ran", p.stdout.rest())
+}
+
+func TestStderrThatNobodyReadsDoesNotKeepTheCommandAlive(t *testing.T) {
+	t.Parallel()
+	srv := serve(t)
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	defer w.Close()
+	fill(t, w)
+	out, script := ownStream(t, stubborn)
+	cmd := zkrCommand(t, append([]string{"lock", "--connect", srv.ConnectString(), "--session-timeout", session.String(), path}, script...)...)
+	cmd.Stderr = w
+	start(t, cmd)
+	out.await("ready")
+	srv.Freeze() // of which there is something to say
+	out.awaitEnd()
+	srv.Thaw()
+}
+
+// fill writes to a pipe until it takes no more.
+func fill(t *testing.T, w *os.File) {
+	t.Helper()
+	require.NoError(t, w.SetWriteDeadline(time.Now().Add(100*time.Millisecond)))
+	_, err := w.Write(make([]byte, 1<<20))
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 }
 
 // groupOf returns the process group in which a command has told its pid.

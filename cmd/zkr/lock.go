@@ -66,7 +66,7 @@ passed on to the command's process group; the first four end zkr while it waits.
 // locker is one run of zkr lock.
 type locker struct {
 	env       env
-	say       speaker
+	say       *speaker
 	conn      connection
 	path      string
 	argv      []string
@@ -89,7 +89,6 @@ func (l *locker) register(fs *flags) {
 
 // settle takes the arguments in and checks what needs no server.
 func (l *locker) settle(fs *flags, args []string) error {
-	l.say = speaker{w: l.env.stderr, quiet: l.quiet}
 	dashes := slices.Index(args, "--")
 	switch {
 	case len(args) == 0 || dashes == 0:
@@ -125,6 +124,8 @@ func (l *locker) settle(fs *flags, args []string) error {
 const lockUsage = "zkr lock [flags] PATH -- COMMAND"
 
 func (l *locker) run(ctx context.Context) error {
+	l.say = newSpeaker(l.env.stderr, l.quiet)
+	defer l.say.close() // after the lock was given back
 	caught, stop := catch(forwarded)
 	defer stop()
 	// Nobody is to die of a closed stderr, at no time.

@@ -54,11 +54,10 @@ func (t *testserver) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	say := speaker{w: t.env.stderr}
 	fmt.Fprintln(t.env.stdout, srv.ConnectString())
-	say.say("this server is for trying things out: it keeps nothing, all data is gone when it ends")
+	fmt.Fprintln(t.env.stderr, "zkr: this server is for trying things out: it keeps nothing, all data is gone when it ends")
 	<-ctx.Done()
 	err = srv.Close()
-	say.say("the server has ended, and its data with it")
+	fmt.Fprintln(t.env.stderr, "zkr: the server has ended, and its data with it")
 	return err
 }
