@@ -19,7 +19,9 @@
 //
 // A grant of which the resource has not heard protects nothing there: until its
 // token stands, the holder before it may still write. Install it before the
-// first look at what you are going to change. A fence covers what its guard
+// first look at what you are going to change. A resource belongs to one lock:
+// tokens of different locks are numbers of one series, but the greater one is
+// not the one that may write. A fence covers what its guard
 // covers: a second way to the data that does not ask the guard is not fenced,
 // and neither is what leaves the resource, such as an e-mail that was sent.
 // Tokens are no secrets and no credentials: who may call the guard at all is for

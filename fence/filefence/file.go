@@ -18,11 +18,16 @@ type File struct {
 
 var _ fence.Guard = (*File)(nil)
 
-// New names a file, whose folder must exist; the file need not.
+// New names a file, whose folder must exist; the file need not. A link that
+// exists stands for the file that it leads to.
 func New(path string) (*File, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("filefence: %w", err)
+	}
+	// A rename would replace the link, and its name would lock another file.
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
 	}
 	dir, err := os.Stat(filepath.Dir(path))
 	if err != nil {

@@ -122,6 +122,21 @@ func TestWaitForTheFileEndsWithItsContext(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestLinkStandsForItsTarget(t *testing.T) {
+	ctx := t.Context()
+	f, path := newFile(t)
+	require.NoError(t, f.Update(ctx, fence.Stamp{Token: 33}, set("draft")))
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(path, link))
+	linked, err := filefence.New(link)
+	require.NoError(t, err)
+	require.NoError(t, linked.Update(ctx, fence.Stamp{Token: 34}, set("final")))
+	require.ErrorIs(t, f.Update(ctx, fence.Stamp{Token: 33}, set("late")), fence.ErrStale)
+	data, _, err := f.Contents()
+	require.NoError(t, err)
+	require.Equal(t, "final", string(data))
+}
+
 func TestPermissionsOutliveTheReplacement(t *testing.T) {
 	ctx := t.Context()
 	f, path := newFile(t)

@@ -81,7 +81,7 @@ func (m *Middleware) handler(do func(*http.Request, fence.Guard, fence.Stamp, *a
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s, err := stampFrom(r.Header)
 		if err != nil {
-			m.refuse(w, r, err)
+			refuse(w, err)
 			return
 		}
 		g := m.Guard(r)
@@ -91,7 +91,7 @@ func (m *Middleware) handler(do func(*http.Request, fence.Guard, fence.Stamp, *a
 		}
 		whole, err := m.readBody(w, r)
 		if err != nil {
-			m.refuse(w, r, err)
+			refuse(w, err)
 			return
 		}
 		kept := newAnswer()
@@ -109,9 +109,12 @@ func (m *Middleware) readBody(w http.ResponseWriter, r *http.Request) (*http.Req
 	if limit == 0 {
 		limit = 1 << 20
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	if err != nil {
-		return nil, err
+	var body []byte
+	if r.Body != nil { // as in requests that never were on a wire
+		var err error
+		if body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, limit)); err != nil {
+			return nil, err
+		}
 	}
 	whole := r.Clone(r.Context())
 	whole.Body = io.NopCloser(bytes.NewReader(body))
@@ -120,7 +123,7 @@ func (m *Middleware) readBody(w http.ResponseWriter, r *http.Request) (*http.Req
 }
 
 // refuse answers a request with which the guard is not troubled.
-func (m *Middleware) refuse(w http.ResponseWriter, _ *http.Request, err error) {
+func refuse(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
 	if errors.Is(err, errMissing) {
 		status = http.StatusPreconditionRequired
@@ -142,10 +145,13 @@ func (m *Middleware) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, fence.ErrOutcomeUnknown) {
 		status, detail = http.StatusInternalServerError, "it is not known whether the write took effect"
 	}
-	logger := m.Logger
-	if logger == nil {
-		logger = slog.Default()
-	}
-	logger.ErrorContext(r.Context(), "guard failed", "method", r.Method, "path", r.URL.Path, "error", err)
+	m.logger().ErrorContext(r.Context(), "guard failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	newProblem(status, detail).write(w)
+}
+
+func (m *Middleware) logger() *slog.Logger {
+	if m.Logger == nil {
+		return slog.Default()
+	}
+	return m.Logger
 }

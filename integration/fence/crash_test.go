@@ -90,7 +90,7 @@ func TestCrashesLeaveEachNumberedWriteAppliedOnce(t *testing.T) {
 		}
 		wg.Wait()
 		require.Positive(t, failed.Load(), "the crashes met no write")
-		fmt.Printf("%s: %d crashes, %d attempts failed, %d of them found applied\n", db.Name, crashes, failed.Load(), found.Load())
+		t.Logf("%d crashes, %d attempts failed, %d of them found applied", crashes, failed.Load(), found.Load())
 		next := make(map[fence.Token]int64) // rows of each stream so far
 		for _, s := range r.history(t) {
 			require.Equal(t, next[s.Token]/2+1, s.Seq, "stream %v", s.Token)

@@ -137,7 +137,6 @@ func TestStormOfStaleHoldersLeavesNoStaleEffect(t *testing.T) {
 		require.Positive(t, s.repeated.Load())
 		rows = append(rows, []string{db.Version(t), fmt.Sprint(grants), fmt.Sprint(len(history)),
 			fmt.Sprint(s.refused.Load()), fmt.Sprint(s.repeated.Load()), "0"})
-		fmt.Printf("%s: %d grants, %d stale writes refused\n", db.Name, grants, s.refused.Load())
 	})
 	report.Table(rows)
 }
@@ -154,5 +153,5 @@ func TestStormWithoutAGuardLeavesStaleEffects(t *testing.T) {
 	require.ErrorContains(t, s.run(t.Context()), "took effect after")
 	stale := staleEffects(r.history(t))
 	require.Positive(t, stale)
-	fmt.Printf("without a guard: %d stale effects\n", stale)
+	t.Logf("without a guard: %d stale effects", stale)
 }

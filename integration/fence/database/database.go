@@ -54,7 +54,7 @@ func Open(t testing.TB, d sqlfence.Dialect) *Database {
 	}
 	s, err := shared(d)
 	if errors.Is(err, errMissing) && os.Getenv("CI") == "" {
-		fmt.Fprintf(os.Stderr, "SKIPPED %s: %v\n", t.Name(), err)
+		note("SKIPPED " + t.Name() + ": " + err.Error())
 		t.Skip(err)
 	}
 	if err != nil {
