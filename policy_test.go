@@ -29,11 +29,15 @@ var allowedImports = map[string][]string{
 	"fence/httpfence": {"fence"},
 	"fence/sqlfence":  {"fence"},
 	"internal/zkconn": {"internal/leaseclock"},
-	"recipes":         {"fence", "internal/leaseclock", "internal/zkconn"},
+	"recipes":         {"fence", "internal/backoff", "internal/leaseclock", "internal/zkconn"},
 	"internal/queue":  {"fence", "recipes"},
 	"lock":            {"fence", "recipes", "internal/queue"},
+	"election":        {"fence", "recipes", "internal/backoff", "internal/queue"},
+	"barrier":         {"recipes"},
 	"zktest":          {"internal/jute"},
 	"cmd/zkr":         {"fence", "recipes", "lock", "zktest"},
+
+	"election/electionhttp": {"election"},
 }
 
 // Packages that only tests import.

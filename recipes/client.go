@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
+	"github.com/zkrecipes/zkrecipes/internal/backoff"
 	"github.com/zkrecipes/zkrecipes/internal/zkconn"
 )
 
@@ -148,7 +147,7 @@ func (c *Client) neverConnected(op string, cause error) error {
 // manage opens sessions: one whenever there is none, and further ones when
 // somebody asks.
 func (c *Client) manage() {
-	pause := backoff{}
+	pause := backoff.Backoff{}
 	for {
 		if !c.awaitNeed() {
 			return
@@ -159,11 +158,11 @@ func (c *Client) manage() {
 		}
 		if err == nil {
 			c.follow()
-			pause.reset()
+			pause.Reset()
 			continue
 		}
 		c.cfg.logger.Warn("zookeeper session refused", "error", err)
-		if !pause.wait(c.ctx) {
+		if !pause.Wait(c.ctx) {
 			return
 		}
 		c.mu.Lock()
@@ -314,26 +313,4 @@ func (c *Client) awaitIdle(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// backoff spaces attempts: a quarter of a second, doubling up to 15 seconds,
-// each time somewhere in the upper half.
-type backoff struct{ n int }
-
-func (b *backoff) reset() { b.n = 0 }
-
-func (b *backoff) wait(ctx context.Context) bool {
-	d := 15 * time.Second
-	if b.n < 6 {
-		d = 250 * time.Millisecond << b.n
-		b.n++
-	}
-	t := time.NewTimer(d/2 + rand.N(d/2))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/zkrecipes/zkrecipes/internal/backoff"
 	"github.com/zkrecipes/zkrecipes/internal/zkconn"
 )
 
@@ -38,7 +39,7 @@ func (s *Session) discard(path string, reserved int) *Deletion {
 }
 
 func (s *Session) deleteUntilGone(d *Deletion, path string, reserved int) {
-	pause := backoff{}
+	pause := backoff.Backoff{}
 	for {
 		err := s.Delete(s.ctx, path, -1)
 		switch {
@@ -54,7 +55,7 @@ func (s *Session) deleteUntilGone(d *Deletion, path string, reserved int) {
 			s.traceCleanup(path, err)
 			return
 		default:
-			pause.wait(s.ctx)
+			pause.Wait(s.ctx)
 		}
 	}
 }
@@ -115,7 +116,7 @@ func (s *Session) giveUp(dir, uuid string, reserved int) {
 }
 
 func (s *Session) findAndDelete(d *Deletion, dir, uuid string, reserved int) {
-	pause := backoff{}
+	pause := backoff.Backoff{}
 	for {
 		o, err := s.find(s.ctx, dir, uuid)
 		switch {
@@ -129,7 +130,7 @@ func (s *Session) findAndDelete(d *Deletion, dir, uuid string, reserved int) {
 		default:
 			// Also where the listing is refused: it may be allowed again, and
 			// the znode would block everybody for as long as the session lives.
-			pause.wait(s.ctx)
+			pause.Wait(s.ctx)
 		}
 	}
 }
