@@ -102,7 +102,7 @@ func (h *Hook) Hold() *Hook { return h.activate(action{name: "hold", hold: true}
 
 // Call calls fn before the server sees the request. The request, and what the
 // same connection sends after it, waits until fn returns. The server goes on
-// meanwhile: fn may use it, and other clients too.
+// meanwhile: fn may use it, and other clients too. Close waits for fn.
 func (h *Hook) Call(fn func(Request)) *Hook { return h.activate(action{name: "call", call: fn}) }
 
 // DropBeforeCommit loses the request and closes the connection, once what was

@@ -95,19 +95,21 @@ func TestAnnouncedLengthsCostNoMemory(t *testing.T) {
 }
 
 func TestClientThatDoesNotReadIsNotReadFrom(t *testing.T) {
-	s := zktest.Start(t, zktest.WithInMemory())
-	require.NoError(t, s.Create("/big", make([]byte, 1<<20-1000)))
-	c := open(t, s)
-	_ = c.conn.SetWriteDeadline(time.Now().Add(2 * time.Second))
-	frame := jute.AppendFrame(nil, &jute.RequestHeader{Op: jute.OpGetData}, plain("/big"))
-	for {
-		if _, err := c.conn.Write(frame); err != nil {
-			break
+	bubble(t, func(t *testing.T) {
+		s := zktest.Start(t, zktest.WithInMemory())
+		require.NoError(t, s.Create("/big", make([]byte, 1<<20-1000)))
+		c := open(t, s)
+		_ = c.conn.SetWriteDeadline(time.Now().Add(2 * time.Second))
+		frame := jute.AppendFrame(nil, &jute.RequestHeader{Op: jute.OpGetData}, plain("/big"))
+		for {
+			if _, err := c.conn.Write(frame); err != nil {
+				break
+			}
 		}
-	}
-	require.Less(t, s.Requests(zktest.OpGetData, c.id()), 10, "the rest waits in the network")
-	c.conn.Close()
-	open(t, s).ping()
+		require.Less(t, s.Requests(zktest.OpGetData, c.id()), 10, "the rest waits in the network")
+		c.conn.Close()
+		open(t, s).ping()
+	})
 }
 
 // FuzzConnection sends arbitrary bytes to a server, once in the place of the

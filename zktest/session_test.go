@@ -163,6 +163,20 @@ func TestRestartKeepsTheDataAndRestartsTheClocks(t *testing.T) {
 	})
 }
 
+func TestRestartKeepsTheAddress(t *testing.T) {
+	everywhere(t, func(t *testing.T, opts ...zktest.Option) {
+		s := zktest.Start(t, append(opts, zktest.WithFollowers(1))...)
+		before, c := s.ConnectString(), openAt(t, s, 1, 10*time.Second)
+		for range 3 {
+			require.NoError(t, s.Restart())
+			require.Equal(t, before, s.ConnectString())
+			d, answered := c.resume(s, 1)
+			require.True(t, answered)
+			require.Equal(t, c.id(), d.id())
+		}
+	})
+}
+
 func TestRestartForgetsWatches(t *testing.T) {
 	s := zktest.Start(t, zktest.WithInMemory())
 	c := open(t, s)
