@@ -14,6 +14,7 @@ type Cable struct {
 
 	// Guarded by the lock of the Server.
 	refused, dark bool
+	latency       time.Duration
 }
 
 // Cable returns a new cable, on which all is well.
@@ -29,7 +30,7 @@ func (c *Cable) Dial(network, addr string, timeout time.Duration) (net.Conn, err
 // DialContext is Server.DialContext through the cable.
 func (c *Cable) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	c.srv.mu.Lock()
-	refused, dark := c.refused, c.dark
+	refused, dark, latency := c.refused, c.dark, c.latency
 	c.srv.mu.Unlock()
 	switch {
 	case refused:
@@ -39,10 +40,14 @@ func (c *Cable) DialContext(ctx context.Context, network, addr string) (net.Conn
 		return nil, &net.OpError{Op: "dial", Net: network, Err: ctx.Err()}
 	}
 	nc, err := c.srv.DialContext(ctx, network, addr)
-	if err == nil {
-		c.attach(nc.LocalAddr().String())
+	if err != nil {
+		return nil, err
 	}
-	return nc, err
+	if m, ok := nc.(*memConn); ok {
+		m.setLatency(latency)
+	}
+	c.attach(nc.LocalAddr().String())
+	return nc, nil
 }
 
 // attach makes the server's end of a connection known as one of the cable's,
@@ -62,6 +67,14 @@ func (c *Cable) eachConn(addr string, f func(*conn)) {
 			}
 		}
 	}
+}
+
+// SetLatency makes what travels over connections dialed from now on take so
+// long each way. It works in memory only.
+func (c *Cable) SetLatency(d time.Duration) {
+	c.srv.mu.Lock()
+	defer c.srv.mu.Unlock()
+	c.latency = d
 }
 
 // Cut closes the cable's connections; new ones can be made.

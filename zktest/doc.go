@@ -49,7 +49,7 @@
 //	srv.On(zktest.Match{Op: zktest.OpCreate, Path: "/locks/*"}).DropReply()
 //
 // An EventHook does the like to a watch event. A Cable joins one client to the
-// servers and can be cut, stalled or made to lose what it carries, in either
+// servers and can be slow, cut, stalled or made to lose what it carries, in either
 // direction. Server.ExpireSession, Cut, Freeze, Down, Restart, Wipe, Refuse and
 // Isolate are the catastrophes; Create, Delete and SetCreateCounter what an
 // operator may do.

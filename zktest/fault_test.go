@@ -118,6 +118,32 @@ func TestCableIsThatOfOneClient(t *testing.T) {
 	})
 }
 
+func TestLatencyDelaysEachWayAndHoldsNothingUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := zktest.Start(t, zktest.WithInMemory())
+		cable := s.Cable()
+		cable.SetLatency(30 * time.Millisecond)
+		conn, err := cable.Dial("tcp", s.Member(0).Addr(), time.Second)
+		require.NoError(t, err)
+		c, answered := handshake(t, conn, jute.ConnectRequest{TimeoutMillis: 10000, Password: make([]byte, 16)})
+		require.True(t, answered)
+		start := time.Now()
+		for range 10 {
+			c.send(jute.OpExists, plain("/"))
+			time.Sleep(time.Millisecond)
+		}
+		for range 10 {
+			_, _, err := c.receive()
+			require.NoError(t, err)
+		}
+		require.Equal(t, 69*time.Millisecond, time.Since(start), "the last was sent at 9 ms and took 60 ms")
+		c.send(jute.OpCloseSession, &jute.Empty{})
+		_, _, err = c.receive()
+		require.NoError(t, err, "what is under way arrives before the end")
+		require.True(t, c.closed())
+	})
+}
+
 func TestFrozenServerTakesConnectionsAndAnswersNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := zktest.Start(t, zktest.WithInMemory())

@@ -125,6 +125,17 @@ type flow struct {
 	noMore   bool // the writer has closed: what is buffered, then EOF
 	noReader bool // the reader has closed: writing fails
 	rd, wd   deadline
+
+	latency  time.Duration
+	late     []late // the parts at the end of buf that are still under way
+	underWay int    // how many bytes these are
+	arrival  *time.Timer
+}
+
+// late is a number of bytes, and when they arrive.
+type late struct {
+	at time.Time
+	n  int
 }
 
 func newFlow() *flow {
@@ -168,21 +179,44 @@ func (f *flow) read(p []byte) (int, error) {
 			return 0, net.ErrClosed
 		case f.rd.passed():
 			return 0, os.ErrDeadlineExceeded
-		case len(f.buf) > 0:
-			n := copy(p, f.buf)
+		case f.arrived() > 0:
+			n := copy(p, f.buf[:f.arrived()])
 			f.buf = f.buf[n:]
 			if len(f.buf) == 0 {
 				f.buf = nil // ten thousand idle connections hold no buffers
 			}
 			f.changed.Broadcast()
 			return n, nil
-		case f.noMore:
+		case f.noMore && len(f.buf) == 0:
 			return 0, io.EOF
 		case len(p) == 0:
 			return 0, nil
 		}
+		f.awaitArrival()
 		f.changed.Wait()
 	}
+}
+
+// arrived returns how much of buf can be read.
+func (f *flow) arrived() int {
+	for len(f.late) > 0 && !time.Now().Before(f.late[0].at) {
+		f.underWay -= f.late[0].n
+		f.late = f.late[1:]
+	}
+	return len(f.buf) - f.underWay
+}
+
+// awaitArrival has the reader woken when the next bytes arrive.
+func (f *flow) awaitArrival() {
+	if len(f.late) == 0 || f.arrival != nil {
+		return
+	}
+	f.arrival = time.AfterFunc(time.Until(f.late[0].at), func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.arrival = nil
+		f.changed.Broadcast()
+	})
 }
 
 func (f *flow) write(p []byte) (int, error) {
@@ -202,6 +236,10 @@ func (f *flow) write(p []byte) (int, error) {
 		}
 		if n := min(memBuffer-len(f.buf), len(p)-done); n > 0 {
 			f.buf = append(f.buf, p[done:done+n]...)
+			if f.latency > 0 {
+				f.late = append(f.late, late{time.Now().Add(f.latency), n})
+				f.underWay += n
+			}
 			done += n
 			f.changed.Broadcast()
 			continue
@@ -216,6 +254,10 @@ func (f *flow) end(side *bool) bool {
 	defer f.mu.Unlock()
 	first := !*side
 	*side = true
+	if f.arrival != nil && f.noReader {
+		f.arrival.Stop()
+		f.arrival = nil
+	}
 	f.changed.Broadcast()
 	return first
 }
@@ -229,6 +271,16 @@ type memConn struct {
 func memPipe(client, server *net.TCPAddr) (*memConn, *memConn) {
 	up, down := newFlow(), newFlow()
 	return &memConn{down, up, client, server}, &memConn{up, down, server, client}
+}
+
+// setLatency makes what is written from now on, in either direction, arrive so
+// much later.
+func (c *memConn) setLatency(d time.Duration) {
+	for _, f := range []*flow{c.in, c.out} {
+		f.mu.Lock()
+		f.latency = d
+		f.mu.Unlock()
+	}
 }
 
 func (c *memConn) Read(p []byte) (int, error) {
