@@ -12,7 +12,7 @@ import (
 // whatever it starts and with a guard, which leads the group: signals reach all
 // of them, and none of them outlives zkr.
 //
-// One goroutine of the caller uses it, and calls end in the end.
+// One goroutine uses it.
 type child struct {
 	guard  *guard
 	tty    *terminal // nil unless the group has the terminal
@@ -26,13 +26,11 @@ type result struct {
 	err  error // it could not be started
 }
 
-// startChild starts a command. Where stdin is the terminal that zkr is in the
-// foreground of, the command gets that place.
-func startChild(path string, argv []string, e env) (*child, error) {
-	g, err := startGuard(e)
-	if err != nil {
-		return nil, err
-	}
+// startChild starts a command in the guard's process group. Where stdin is the
+// terminal that zkr is in the foreground of, the command gets that place; it is
+// to be taken back when the command has ended. What the command leaves behind is
+// left to the guard.
+func startChild(g *guard, path string, argv []string, e env) (*child, error) {
 	c := &child{guard: g, tty: foreground(e.stdin)}
 	cmd := &exec.Cmd{
 		Path: path, Args: argv, Env: e.vars,
@@ -60,7 +58,7 @@ func startChild(path string, argv []string, e env) (*child, error) {
 		}
 	}()
 	if err := <-started; err != nil {
-		c.end()
+		c.tty.takeBack()
 		return nil, notStarted(err)
 	}
 	return c, nil
@@ -88,12 +86,6 @@ func (c *child) terminate() {
 
 // kill ends them.
 func (c *child) kill() { c.signal(syscall.SIGKILL) }
-
-// end kills what the command has left behind, and takes the terminal back.
-func (c *child) end() {
-	c.guard.end()
-	c.tty.takeBack()
-}
 
 // lookUp finds a command as a shell does.
 func lookUp(name string) (string, error) {

@@ -24,7 +24,7 @@ func TestDemoThatCannotGoOnFailsAndLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	srv := serve(t)
 	before := len(srv.Tree())
-	p := zkr(t, "demo", "--session-timeout", session.String(), "--connect", srv.ConnectString())
+	p := zkr(t, "demo", "--connect", srv.ConnectString())
 	p.stdout.await("2. The holder is stopped")
 	p.signal(syscall.SIGINT)
 	require.Equal(t, exitFailed, p.exit())

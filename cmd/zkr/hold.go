@@ -53,16 +53,20 @@ func (h *holding) run(ctx context.Context) error {
 // watch starts the command and sees to it that it ends before the lease does.
 // work ends --kill-after before that.
 func (h *holding) watch(work context.Context) (result, error) {
-	err := h.lease.Err()
+	guard, err := startGuard(h.env)
 	if err != nil {
+		return result{err: err}, nil
+	}
+	defer guard.end()
+	if err := h.lease.Err(); err != nil {
 		return result{}, err // lost before it came to anything
 	}
 	e := h.env
 	e.vars = h.vars(h.lease)
-	if h.child, err = startChild(h.program, h.argv, e); err != nil {
+	if h.child, err = startChild(guard, h.program, h.argv, e); err != nil {
 		return result{err: err}, nil
 	}
-	defer h.child.end()
+	defer h.child.tty.takeBack()
 	stop, lost := work.Done(), h.lease.Done()
 	kill := time.NewTimer(time.Hour)
 	defer kill.Stop()
