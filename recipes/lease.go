@@ -29,6 +29,7 @@ type Lease struct {
 	shared   bool
 	swap     *swap         // of its znode, while that is under way
 	err      error         // why it is over, nil while it holds
+	ended    time.Duration // when that was noticed
 	done     chan struct{} // closed when it is over; made when first asked for
 	kept     bool          // a function runs under it: its znodes stay until that has returned
 	revoked  chan struct{} // closed when somebody asked for it back; made when first needed
@@ -99,6 +100,17 @@ func (l *Lease) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
+}
+
+// EndedFor returns how long ago the lease's end was noticed, 0 while it holds.
+func (l *Lease) EndedFor() time.Duration {
+	now := l.s.now()
+	if _, ok := l.until(now); ok {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return max(0, now-l.ended)
 }
 
 // until returns when the lease ends as things stand; ok is false when it is
@@ -300,7 +312,7 @@ func (l *Lease) finish(reason error) bool {
 		l.mu.Unlock()
 		return false
 	}
-	l.err = reason
+	l.err, l.ended = reason, l.s.now()
 	if l.done != nil {
 		close(l.done)
 	}

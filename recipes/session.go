@@ -124,6 +124,9 @@ func (s *Session) Server() string { return s.conn.Server() }
 // Identity returns what contenders made on this session show of themselves.
 func (s *Session) Identity() string { return s.cfg.identity }
 
+// ParentACL returns the ACL of znodes that all participants share.
+func (s *Session) ParentACL() []ACL { return s.cfg.parentACL }
+
 // Done is closed when the session is over.
 func (s *Session) Done() <-chan struct{} { return s.conn.Done() }
 

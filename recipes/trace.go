@@ -31,6 +31,9 @@ type Trace struct {
 	// CleanedUp is called when an unwanted znode was deleted in the background,
 	// or given up on with Err.
 	CleanedUp func(CleanupEvent)
+	// Overrun is called when a function that leads still runs some time after its
+	// context has ended: see election.WithOverrunAfter.
+	Overrun func(OverrunEvent)
 	// Stranger is called once for each name in a queue's directory that is no
 	// contender but makes a Curator peer wait for it.
 	Stranger func(StrangerEvent)
@@ -73,6 +76,15 @@ type LeaseEvent struct {
 	Session int64
 	Held    time.Duration // since the grant
 	Err     error
+}
+
+// OverrunEvent is about a function that ignores the end of its context.
+type OverrunEvent struct {
+	Path    string // of the election
+	Token   fence.Token
+	Session int64
+	For     time.Duration // since its context has ended
+	Cause   error         // of that
 }
 
 // CleanupEvent is about a znode that nobody wants.

@@ -19,9 +19,13 @@ type Watch struct {
 	// C receives once for any number of reasons since it last did.
 	C <-chan struct{}
 
-	deleted atomic.Bool
-	remove  func()
+	created, deleted atomic.Bool
+	remove           func()
 }
+
+// Created reports whether the znode was created since the watch began, as far
+// as it has seen.
+func (w *Watch) Created() bool { return w.created.Load() }
 
 // Deleted reports whether the watch has seen its znode deleted.
 func (w *Watch) Deleted() bool { return w.deleted.Load() }
@@ -33,7 +37,10 @@ func (s *Session) listen(path string) *Watch {
 	c := make(chan struct{}, 1)
 	w := &Watch{C: c}
 	w.remove = s.conn.Watch(s.abs(path), func(ev zkconn.Event) {
-		if ev == zkconn.Deleted {
+		switch ev {
+		case zkconn.Created:
+			w.created.Store(true)
+		case zkconn.Deleted:
 			w.deleted.Store(true)
 		}
 		select {

@@ -86,9 +86,11 @@ func (c *Conn) onEvent(ev zk.Event) {
 	case ev.Path == "" || ev.Type <= 0:
 		// Session events are the guard's business.
 	case ev.Type == zk.EventNodeDeleted:
-		c.mail.put(pathEvent{ev.Path, Deleted})
+		c.mail.put(ev.Path, Deleted)
+	case ev.Type == zk.EventNodeCreated:
+		c.mail.put(ev.Path, Created)
 	default:
-		c.mail.put(pathEvent{ev.Path, Changed})
+		c.mail.put(ev.Path, Changed)
 	}
 }
 
@@ -210,7 +212,7 @@ func (c *Conn) Await(ctx context.Context) error { return c.g.await(ctx) }
 // restores them after a reconnect, has a data race there, and keeps those that
 // nobody wants any more. Reading again after each reconnect needs none of that.
 func (c *Conn) Watch(path string, fn Watcher) (remove func()) {
-	return c.watches.add(path, fn)
+	return c.watches.add(path, c.mail.received(), fn)
 }
 
 // logAdapter takes in what the client library has to say. It says it to

@@ -5,11 +5,13 @@ import "sync"
 // Event says what a Watcher is called for.
 type Event int
 
-// Events. Only Deleted can be relied on, since a sequential znode that is gone
-// never comes back; the others mean no more than "look again".
+// Events. Deleted and Created tell what has happened since the watcher was
+// registered, which what is read then may show no more; the others mean no more
+// than "look again".
 const (
 	Again   Event = iota // the connection is another one, or the session is over
 	Changed              // the znode or its children changed
+	Created              // the znode was created
 	Deleted              // the znode was deleted
 )
 
@@ -22,22 +24,23 @@ type Watcher func(Event)
 // one too few is not.
 type watches struct {
 	mu     sync.Mutex
-	byPath map[string]map[*Watcher]struct{}
+	byPath map[string]map[*Watcher]uint64 // with the events before its registration
 }
 
-func (w *watches) add(path string, fn Watcher) (remove func()) {
+// add registers fn for the events that come after the given number of them.
+func (w *watches) add(path string, after uint64, fn Watcher) (remove func()) {
 	key := &fn
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.byPath == nil {
-		w.byPath = make(map[string]map[*Watcher]struct{})
+		w.byPath = make(map[string]map[*Watcher]uint64)
 	}
 	set := w.byPath[path]
 	if set == nil {
-		set = make(map[*Watcher]struct{}, 1)
+		set = make(map[*Watcher]uint64, 1)
 		w.byPath[path] = set
 	}
-	set[key] = struct{}{}
+	set[key] = after
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -58,17 +61,20 @@ func (w *watches) has(path []byte) bool {
 }
 
 func (w *watches) wake(ev pathEvent) {
-	for _, fn := range w.of(ev.path) {
+	for _, fn := range w.of(ev) {
 		(*fn)(ev.event)
 	}
 }
 
-func (w *watches) of(path string) []*Watcher {
+// of returns those who were registered when the event came.
+func (w *watches) of(ev pathEvent) []*Watcher {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	fns := make([]*Watcher, 0, len(w.byPath[path]))
-	for fn := range w.byPath[path] {
-		fns = append(fns, fn)
+	fns := make([]*Watcher, 0, len(w.byPath[ev.path]))
+	for fn, after := range w.byPath[ev.path] {
+		if ev.number > after {
+			fns = append(fns, fn)
+		}
 	}
 	return fns
 }
@@ -90,8 +96,9 @@ func (w *watches) wakeAll() {
 }
 
 type pathEvent struct {
-	path  string
-	event Event
+	path   string
+	event  Event
+	number uint64 // of the event in its session, from 1
 }
 
 // mailbox takes the events off the client library's goroutines, which must
@@ -99,16 +106,25 @@ type pathEvent struct {
 type mailbox struct {
 	mu     sync.Mutex
 	events []pathEvent
+	count  uint64        // of all events so far
 	signal chan struct{} // holds one token while there is something to read
 }
 
 func newMailbox() *mailbox { return &mailbox{signal: make(chan struct{}, 1)} }
 
-func (m *mailbox) put(ev pathEvent) {
+func (m *mailbox) put(path string, event Event) {
 	m.mu.Lock()
-	m.events = append(m.events, ev)
+	m.count++
+	m.events = append(m.events, pathEvent{path, event, m.count})
 	m.mu.Unlock()
 	m.poke()
+}
+
+// received returns how many events there have been.
+func (m *mailbox) received() uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.count
 }
 
 func (m *mailbox) poke() {
