@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/integration/internal/proof"
 	"github.com/zkrecipes/zkrecipes/integration/zkserver"
 )
 
@@ -27,8 +28,9 @@ func BenchmarkIdleLock(b *testing.B) {
 func TestIdleLockIsMeasuredAndTakesTwoRequests(t *testing.T) {
 	zkserver.Shared(t) // skips where there are no servers to start
 	var out strings.Builder
-	require.NoError(t, run(t.Context(), config{rounds: 1, pairs: 20}, &out))
-	t.Log("\n" + out.String())
+	report := proof.New(t, "lock-idle-cost", "What an idle lock costs")
+	require.NoError(t, run(t.Context(), config{rounds: proof.Size(1, 5), pairs: proof.Size(20, 500)}, &out))
+	report.Printf("%s", out.String())
 	rows := strings.Split(strings.TrimSpace(out.String()), "\n")
 	for _, row := range rows[len(rows)-2:] {
 		columns := strings.Split(row, "|")
