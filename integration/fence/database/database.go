@@ -19,6 +19,7 @@ type Database struct {
 	*sql.DB
 	Name    string // of the product: what speaks MySQL's dialect here is MariaDB
 	Dialect sqlfence.Dialect
+	Source  string // to open it by in another process; "" for SQLite
 
 	server *server // nil for SQLite
 }
@@ -53,6 +54,23 @@ func Open(t testing.TB, d sqlfence.Dialect) *Database {
 		return &Database{Name: Name(d), Dialect: d, DB: OpenSQLite(t, filepath.Join(t.TempDir(), "db"))}
 	}
 	s, err := shared(d)
+	requireServer(t, err)
+	return open(t, d, s)
+}
+
+// OpenAlone returns an empty database on a server of its own, for packages whose
+// TestMain is not Main.
+func OpenAlone(t testing.TB, d sqlfence.Dialect) *Database {
+	t.Helper()
+	s, err := launch(d)
+	requireServer(t, err)
+	t.Cleanup(s.remove)
+	return open(t, d, s)
+}
+
+// requireServer skips the test where the server is not installed.
+func requireServer(t testing.TB, err error) {
+	t.Helper()
 	if errors.Is(err, errMissing) && os.Getenv("CI") == "" {
 		note("SKIPPED " + t.Name() + ": " + err.Error())
 		t.Skip(err)
@@ -60,12 +78,16 @@ func Open(t testing.TB, d sqlfence.Dialect) *Database {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := s.newDatabase(t.Context())
+}
+
+func open(t testing.TB, d sqlfence.Dialect, s *server) *Database {
+	t.Helper()
+	db, source, err := s.newDatabase(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	return &Database{Name: Name(d), Dialect: d, DB: db, server: s}
+	return &Database{Name: Name(d), Dialect: d, DB: db, Source: source, server: s}
 }
 
 // OpenSQLite opens the database in the file of that name, which it makes if it
@@ -119,6 +141,19 @@ func shared(d sqlfence.Dialect) (*server, error) {
 	if s := servers.running[d]; s != nil {
 		return s, nil
 	}
+	s, err := launch(d)
+	if err != nil {
+		return nil, err
+	}
+	if servers.running == nil {
+		servers.running = make(map[sqlfence.Dialect]*server)
+	}
+	servers.running[d] = s
+	return s, nil
+}
+
+// launch installs and starts a server.
+func launch(d sqlfence.Dialect) (*server, error) {
 	s, err := install(d)
 	if err != nil {
 		return nil, err
@@ -127,10 +162,6 @@ func shared(d sqlfence.Dialect) (*server, error) {
 		s.remove()
 		return nil, err
 	}
-	if servers.running == nil {
-		servers.running = make(map[sqlfence.Dialect]*server)
-	}
-	servers.running[d] = s
 	return s, nil
 }
 

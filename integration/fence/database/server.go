@@ -163,17 +163,19 @@ func (s *server) remove() {
 	_ = os.RemoveAll(s.dir)
 }
 
-// newDatabase makes a further database and connects to it.
-func (s *server) newDatabase(ctx context.Context) (*sql.DB, error) {
+// newDatabase makes a further database, connects to it, and tells by what.
+func (s *server) newDatabase(ctx context.Context) (db *sql.DB, source string, err error) {
 	admin, err := sql.Open(s.driver, s.source(s.dir, ""))
 	if err != nil {
-		return nil, fmt.Errorf("database: %w", err)
+		return nil, "", fmt.Errorf("database: %w", err)
 	}
 	defer admin.Close()
 	s.databases++
 	name := fmt.Sprintf("t%d", s.databases)
 	if _, err := admin.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
-		return nil, fmt.Errorf("database: %w", err)
+		return nil, "", fmt.Errorf("database: %w", err)
 	}
-	return sql.Open(s.driver, s.source(s.dir, name))
+	source = s.source(s.dir, name)
+	db, err = sql.Open(s.driver, source)
+	return db, source, err
 }
