@@ -86,10 +86,8 @@ func (e *Ensemble) start(ctx context.Context, cfg Config) error {
 			}
 		}
 	}
-	for _, s := range e.Servers {
-		if err := s.Launch(ctx); err != nil {
-			return err
-		}
+	if err := e.each(func(s *Server) error { return s.Launch(ctx) }); err != nil {
+		return err
 	}
 	return e.AwaitServing(ctx)
 }
@@ -194,27 +192,32 @@ func (e *Ensemble) Wipe(ctx context.Context) error {
 }
 
 func (e *Ensemble) restart(ctx context.Context, end func(*Server) error) error {
-	for _, s := range e.Servers {
-		if err := end(s); err != nil {
-			return err
-		}
+	if err := e.each(end); err != nil {
+		return err
 	}
-	for _, s := range e.Servers {
-		if err := s.Launch(ctx); err != nil {
-			return err
-		}
+	if err := e.each(func(s *Server) error { return s.Launch(ctx) }); err != nil {
+		return err
 	}
 	return e.AwaitServing(ctx)
+}
+
+// each does something with all servers at once: with a container it takes a
+// second or more.
+func (e *Ensemble) each(do func(*Server) error) error {
+	errs := make([]error, len(e.Servers))
+	var wg sync.WaitGroup
+	for i, s := range e.Servers {
+		wg.Go(func() { errs[i] = do(s) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // Close kills the servers, closes the proxies and deletes the data. It returns
 // when every process and goroutine has ended; a second call does nothing.
 func (e *Ensemble) Close() (err error) {
 	e.closeOnce.Do(func() {
-		var errs []error
-		for _, s := range e.Servers {
-			errs = append(errs, s.close())
-		}
+		errs := []error{e.each((*Server).close)}
 		if e.dir != "" {
 			errs = append(errs, os.RemoveAll(e.dir))
 		}
