@@ -356,3 +356,41 @@ func TestServersThatWereDownForLong(t *testing.T) {
 		require.Empty(t, contenders(srv))
 	})
 }
+
+// A strict grant is there after its proof only, however long that takes.
+func TestStrictGrantWaitsForItsProof(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a := join(t, srv, recipes.WithStrictGrant())
+		time.Sleep(3 * T) // of an idle session nothing is proven
+		late := srv.On(zktest.Match{Op: zktest.OpMulti, Session: a.session()}).DelayReply(T / 7)
+		start := time.Now()
+		la := a.hold()
+		require.NotZero(t, late.Hits())
+		require.GreaterOrEqual(t, time.Since(start), T/7)
+		require.GreaterOrEqual(t, la.Remaining(), T/4)
+		time.Sleep(5 * time.Second)
+		require.NoError(t, la.Verify(t.Context()))
+		release(t, la)
+	})
+}
+
+// By default the first grant of an idle session comes at once, and is over soon
+// unless it is proven.
+func TestFirstGrantOfAnIdleSessionIsShortUntilItsProof(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a := join(t, srv)
+		time.Sleep(3 * T)
+		la := a.hold()
+		require.Equal(t, T/8, la.Remaining())
+		time.Sleep(time.Second)
+		require.GreaterOrEqual(t, la.Remaining(), T/4)
+		release(t, la)
+
+		time.Sleep(3 * T)
+		lb := a.hold()
+		srv.Freeze()
+		ended(t, lb, T/8)
+		require.ErrorIs(t, lb.Err(), recipes.ErrLost)
+		srv.Thaw()
+	})
+}

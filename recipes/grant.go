@@ -41,22 +41,31 @@ func (s *Session) Grant(ctx context.Context, c Claim) (*Lease, error) {
 			return nil, err
 		}
 	}
+	if s.cfg.strictGrant {
+		return s.grantProven(ctx, c)
+	}
+	return s.grant(ctx, c)
+}
+
+// grantProven waits until the chain proves that the session lives.
+func (s *Session) grantProven(ctx context.Context, c Claim) (*Lease, error) {
+	release := s.HoldProof()
+	defer release()
 	for {
-		l, err := s.grant(ctx, c)
-		if err != nil || !s.cfg.strictGrant {
-			return l, err
+		proofs := s.proofs()
+		now := s.now()
+		if g, ok := s.conn.Chain().Proven(now, s.Timeout()/16); ok {
+			return s.newLease(c, g, now)
 		}
-		if s.awaitProof(ctx, l) {
-			return l, nil
-		}
-		l.finish(errUnproven)
-		if err := ctx.Err(); err != nil {
-			return nil, s.opErr("grant", c.Path, err)
+		select {
+		case <-proofs:
+		case <-s.Done():
+			return nil, s.opErr("grant", c.Path, errors.Join(zkconn.ErrOver, s.conn.Reason()))
+		case <-ctx.Done():
+			return nil, s.opErr("grant", c.Path, ctx.Err())
 		}
 	}
 }
-
-var errUnproven = errors.New("recipes: lease not proven in time")
 
 func (s *Session) grant(ctx context.Context, c Claim) (*Lease, error) {
 	now := s.now()
@@ -114,30 +123,14 @@ func (s *Session) newLease(c Claim, g leaseclock.Grant, now time.Duration) (*Lea
 		return nil, &OpError{Op: "grant", Path: c.Path, Session: s.ID(), Err: ErrNoNode}
 	}
 	s.admit(l)
+	if s.conn.Reason() != nil {
+		l.until(s.now()) // the keeper has gone home, and ends no lease any more
+	}
 	if fn := s.cfg.trace.Granted; fn != nil {
 		fn(l.event(nil))
 	}
 	s.cfg.logger.Debug("lease granted", "path", l.path, "token", l.Token(), "session", s.ID())
 	return l, nil
-}
-
-// awaitProof waits until the lease rests on the chain; false means that it is
-// over, or ctx.
-func (s *Session) awaitProof(ctx context.Context, l *Lease) bool {
-	s.pokeRenewer()
-	for {
-		proofs := s.proofs()
-		if s.conn.Chain().IsProven(l.grant, s.now()) {
-			return true
-		}
-		select {
-		case <-proofs:
-		case <-l.Done():
-			return false
-		case <-ctx.Done():
-			return false
-		}
-	}
 }
 
 // HoldProof keeps the session proven while a contender is next in line, so that
