@@ -24,12 +24,11 @@ const writers = 16
 // real PostgreSQL. Now and then the holder is frozen by SIGSTOP past its lease,
 // and thawed when another one's token stands.
 func TestHoldersFrozenPastTheirLeaseWriteNothing(t *testing.T) {
-	const freezeEach = 20
 	report := proof.New(t, "fencing-frozen", "Holders frozen past their lease, and what they write when they wake up")
 	db := database.OpenAlone(t, sqlfence.PostgreSQL)
 	prepare(t, db)
 	e := zkserver.Start(t, zkserver.Config{Tick: 500 * time.Millisecond})
-	g := &game{total: proof.Size(200, 2000), freezeEach: freezeEach}
+	g := &game{total: proof.Size(200, 2000), freezeEach: proof.Size(40, 20)}
 	g.changed = sync.NewCond(&g.mu)
 	program := worker.Build(t, "github.com/zkrecipes/zkrecipes/integration/fence/frozen/writer")
 	ctx, over := context.WithTimeout(t.Context(), 15*time.Minute)
@@ -53,7 +52,6 @@ func TestHoldersFrozenPastTheirLeaseWriteNothing(t *testing.T) {
 	applied := requireNoStaleEffect(t, db)
 	require.Positive(t, g.frozen)
 	require.GreaterOrEqual(t, g.refused, 2*g.frozen, "both writes of each that was frozen")
-	require.Less(t, g.refused, g.granted, "most grants were lost: not one at a time")
 	report.Printf("%s: %d grants to %d processes, %d of them frozen past their lease; %d writes took effect, %d stale ones were refused, stale effects: 0",
 		db.Version(t), g.granted, writers, g.frozen, applied, g.refused)
 }
