@@ -12,7 +12,7 @@ import (
 type Contender struct {
 	Path     string      // of its znode
 	Position int         // how many stand before it; 0 holds
-	Identity string      // what it shows of itself; not to be trusted
+	Identity string      // what it shows of itself, with what cannot be printed replaced; not to be trusted
 	Session  int64       // that owns it
 	Token    fence.Token // its fencing token, if and when it holds
 	Created  time.Time   // by the server's clock
@@ -23,7 +23,7 @@ type WaitError struct {
 	Path     string // of the lock or election
 	Position int    // how many stood before, as last seen
 	Behind   string // the znode waited for, "" if it came to no wait
-	Identity string // what that shows of itself; not to be trusted
+	Identity string // what that shows of itself, as in Contender
 	Err      error
 }
 

@@ -17,15 +17,19 @@ type Layout []Tag
 type Tag struct {
 	Text   string // before the sequence number
 	Shared bool   // does not exclude others of its kind
+	kazoo  bool   // unknown to Curator
 }
 
 // Mutex is the layout of exclusive locks. We write Curator's names, which
 // go-zookeeper's own lock understands too, and count kazoo's as well.
-var Mutex = Layout{{Text: "lock-"}, {Text: kazooLock}}
+var Mutex = Layout{{Text: "lock-"}, Kazoo}
 
 // ReadWrite is the layout of reader/writer locks, ours and Curator's, with
 // kazoo's counted as well.
-var ReadWrite = Layout{Reader, Writer, {Text: kazooLock}, {Text: kazooRead, Shared: true}}
+var ReadWrite = Layout{Reader, Writer, Kazoo, {Text: "__rlock__", Shared: true, kazoo: true}}
+
+// Latch is the layout of Curator's LeaderLatch.
+var Latch = Layout{{Text: "latch-"}}
 
 // succeeds reports whether somebody else may stand in the place of a contender
 // that is gone, and be in the way of one with the given tag: a writer can become
@@ -40,11 +44,9 @@ var (
 	Writer = Tag{Text: "__WRIT__"}
 )
 
-// kazoo's tags.
-const (
-	kazooLock = "__lock__"
-	kazooRead = "__rlock__"
-)
+// Kazoo is the tag of kazoo's exclusive contenders, which it counts wherever it
+// stands in a name.
+var Kazoo = Tag{Text: "__lock__", kazoo: true}
 
 // entry is a contender in a listing.
 type entry struct {
@@ -88,11 +90,13 @@ func sequence(s string) (int64, bool) {
 
 // blocksJVM reports whether a stranger makes a Curator contender with the given
 // sequence number wait for it. Curator sorts all names there are, by the text
-// behind the last "lock-", or by the whole name.
-func blocksJVM(name string, seq int64) bool {
+// behind its own tag, or by the whole name where that is missing.
+func (l Layout) blocksJVM(name string, seq int64) bool {
 	key := name
-	if i := strings.LastIndex(name, "lock-"); i >= 0 {
-		key = name[i+len("lock-"):]
+	for _, tag := range l {
+		if i := strings.LastIndex(key, tag.Text); i >= 0 && !tag.kazoo {
+			key = key[i+len(tag.Text):]
+		}
 	}
 	return key < fmt.Sprintf("%010d", seq)
 }

@@ -251,7 +251,7 @@ func (q *Queue) renumber(ctx context.Context) {
 // report says once of each stranger that a JVM peer would wait for it.
 func (q *Queue) report(strangers []string, seq int64) {
 	for _, name := range strangers {
-		if !blocksJVM(name, seq) {
+		if !q.layout.blocksJVM(name, seq) {
 			continue
 		}
 		q.mu.Lock()

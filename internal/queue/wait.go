@@ -18,6 +18,7 @@ type wait struct {
 
 	proof func()          // ends the renewals for one who is next in line, nil before
 	mine  <-chan struct{} // of the watch on its own znode, when next in line
+	due   bool            // the queue has to be looked at
 	last  Position        // as last told
 	told  bool
 	err   recipes.WaitError // what to say if the wait ends now
@@ -74,21 +75,42 @@ func (w *wait) step(ctx context.Context) (first bool, err error) {
 	return w.behind(ctx, entries[:me], b)
 }
 
-// behind waits for the last of the contenders in the way.
+// behind waits until the last of the contenders in the way is gone, or it is
+// time for another look at the queue. A wake-up for anything else, such as a
+// reconnect, costs no more than another read of that one.
 func (w *wait) behind(ctx context.Context, before []entry, b blockers) (first bool, err error) {
-	path := w.q.path(before[b.last])
 	// When one that stands alone in the way is gone, ours is first: nothing can
 	// come in between, except a reader in the place of a writer.
 	decides := b.n == 1 && !w.q.layout.succeeds(before[b.last].tag, w.req.Tag)
+	timer := time.NewTimer(lookAgain(w.s.Timeout(), len(before)))
+	defer timer.Stop()
+	for {
+		gone, err := w.watch(ctx, before, b, timer.C)
+		switch {
+		case err != nil:
+			return false, err
+		case gone:
+			return decides, nil
+		case w.due:
+			return false, nil
+		}
+	}
+}
+
+// watch waits for an event of the contender in the way, and reports whether that
+// is gone; due is set when the queue has to be looked at.
+func (w *wait) watch(ctx context.Context, before []entry, b blockers, timer <-chan time.Time) (gone bool, err error) {
+	w.due = false
+	path := w.q.path(before[b.last])
 	data, stat, watch, err := w.s.GetWatch(ctx, path)
 	if errors.Is(err, recipes.ErrNoNode) {
-		return decides, nil // gone between the look and the watch
+		return true, nil
 	}
 	if err != nil {
 		return false, err
 	}
 	defer watch.Stop()
-	w.err.Position, w.err.Behind, w.err.Identity = len(before), path, string(data)
+	w.err.Position, w.err.Behind, w.err.Identity = len(before), path, identity(data)
 	if b.n == 1 {
 		if err := w.nextInLine(ctx); err != nil {
 			return false, err
@@ -97,20 +119,19 @@ func (w *wait) behind(ctx context.Context, before []entry, b blockers) (first bo
 	if err := w.tell(ctx, before, contender(path, b.last, data, stat)); err != nil {
 		return false, err
 	}
-	timer := time.NewTimer(lookAgain(w.s.Timeout(), len(before)))
-	defer timer.Stop()
 	select {
-	case <-w.mine:
-		return false, nil // perhaps deleted by somebody else
 	case <-watch.C:
-		return decides && watch.Deleted(), nil
-	case <-timer.C:
-		return false, nil
+		return watch.Deleted(), nil
+	case <-w.mine: // perhaps deleted by somebody else
+		w.due = true
+	case <-timer:
+		w.due = true
 	case <-w.s.Done():
 		return false, w.s.Err()
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
+	return false, nil
 }
 
 // nextInLine keeps the session proven and watches the own znode, so that the
@@ -160,7 +181,7 @@ func contender(path string, position int, data []byte, stat recipes.Stat) recipe
 	return recipes.Contender{
 		Path:     path,
 		Position: position,
-		Identity: string(data),
+		Identity: identity(data),
 		Session:  stat.EphemeralOwner,
 		Token:    fence.Token(stat.Czxid),
 		Created:  stat.Created,
