@@ -27,11 +27,11 @@ type report struct {
 // What a worker reports.
 const (
 	waits    = "waits"    // at position Ahead, for the holder in Text
-	granted  = "granted"  // it has the lock, with Token
+	granted  = "holds"    // it has the lock, with Token
 	believes = "believes" // it has looked at its lease, which holds
 	writes   = "writes"   // it writes Text with Token; the answer comes as an order
-	lost     = "lost"     // it has looked at its lease, which is lost; Text says how
-	released = "released" // it has given the lock back
+	lost     = "has lost" // it has looked at its lease, which is lost; Text says how
+	released = "releases" // it has given the lock back, or lost it
 )
 
 // What a worker is told, as a line.
@@ -83,15 +83,20 @@ func (w *worker) tell(order string) error {
 	return err
 }
 
-// await waits for a worker's report of something, and skips others.
+// await waits for a worker's report of something. Where it waits may come in
+// between; anything else is not what was to happen.
 func (w *worker) await(what string) (report, error) {
 	for {
 		var r report
 		if err := w.reports.Decode(&r); err != nil {
 			return r, fmt.Errorf("%s has not reported that it %s: %w", w.name, what, err)
 		}
-		if r.What == what {
+		switch r.What {
+		case what:
 			return r, nil
+		case waits:
+		default:
+			return r, fmt.Errorf("%s reports that it %s, not that it %s; is this machine too busy?", w.name, r.What, what)
 		}
 	}
 }
@@ -198,7 +203,7 @@ func (l *labour) obey(ctx context.Context, lease *recipes.Lease) error {
 		case free:
 			ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 			defer cancel()
-			if err := lease.Release(ctx); err != nil {
+			if err := lease.Release(ctx); err != nil && !errors.Is(err, recipes.ErrLost) {
 				return err
 			}
 			return l.out.Encode(report{What: released})

@@ -117,7 +117,7 @@ func TestCommandCutOffFromTheServersIsDeadBeforeTheNextOneStarts(t *testing.T) {
 func TestDemoOnARealEnsembleShowsWhatItPromisesAndLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	e := zkserver.Shared(t)
-	w := start(t, "demo", "--connect", e.Connect(), "--session-timeout", timeout.String())
+	w := start(t, "demo", "--connect", e.Connect())
 	require.Equal(t, 0, exit(t, w), "%s\n%s", strings.Join(lines(t, w), "\n"), w.Stderr())
 	c, err := recipes.Dial(within(t, patience), e.Connect())
 	require.NoError(t, err)
