@@ -97,6 +97,7 @@ func TestDialWithoutAServerSaysThatItNeverConnected(t *testing.T) {
 				require.LessOrEqual(t, time.Since(start), time.Second+200*time.Millisecond)
 				srv.Isolate(false)
 				srv.Thaw()
+				time.Sleep(5 * time.Second) // the client library needs its time to stop
 			}, zktest.WithFollowers(2))
 		})
 	}

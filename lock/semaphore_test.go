@@ -88,6 +88,7 @@ func TestSemaphoreNoticesThatTheLimitChanged(t *testing.T) {
 		require.ErrorAs(t, err, &limit)
 		_, err = a.TryAcquire(t.Context())
 		require.ErrorAs(t, err, &limit)
+		synctest.Wait()
 		require.Empty(t, srv.Children(semPath+"/locks"))
 	})
 }

@@ -168,10 +168,31 @@ func (w *wire) frame(head []byte) error {
 	if !ok {
 		return nil // a watch event
 	}
+	if xid == xidPing && w.overdue(now) {
+		return errOverdue
+	}
 	// A failed multi is a committed transaction too, its header says ok; an
 	// error in the header proves nothing.
 	w.link.Answered(f, now, code == 0)
 	return nil
+}
+
+// errOverdue ends a connection whose server answers pings and not a request: a
+// real one can lose one (ZooKeeper 3.8.0, three servers, seen with sync and
+// reads), and whoever waits for it would wait for ever.
+var errOverdue = errors.New("a request was not answered within the session timeout")
+
+// overdue reports whether a request has been under way for a session timeout.
+func (w *wire) overdue(now leaseclock.Instant) bool {
+	limit := now - w.g.chain.Timeout()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, f := range w.pending {
+		if f.Sent() < limit {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *wire) answered(xid int32) (leaseclock.Frame, bool) {
