@@ -361,8 +361,9 @@ func TestServersThatWereDownForLong(t *testing.T) {
 func TestStrictGrantWaitsForItsProof(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 		a := join(t, srv, recipes.WithStrictGrant())
+		release(t, a.hold())
 		time.Sleep(3 * T) // of an idle session nothing is proven
-		late := srv.On(zktest.Match{Op: zktest.OpMulti, Session: a.session()}).DelayReply(T / 7)
+		late := srv.On(zktest.Match{Op: zktest.OpMulti, Session: a.session(), Skip: 1}).DelayReply(T / 7)
 		start := time.Now()
 		la := a.hold()
 		require.NotZero(t, late.Hits())
@@ -378,7 +379,8 @@ func TestStrictGrantWaitsForItsProof(t *testing.T) {
 // unless it is proven.
 func TestFirstGrantOfAnIdleSessionIsShortUntilItsProof(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
-		a := join(t, srv)
+		a := join(t, srv, recipes.WithPersistentParents())
+		release(t, a.hold())
 		time.Sleep(3 * T)
 		la := a.hold()
 		require.Equal(t, T/8, la.Remaining())
