@@ -31,7 +31,7 @@ func TestServersSurviveTheEndOfAProcessThatHeldManyLocks(t *testing.T) {
 		p := startHolder(t, e.Connect(), "-timeout", timeout.String(), "-budget", fmt.Sprint(budget))
 		begin := belief.Now()
 		p.send(fmt.Sprintf("many %s-%s %d", root, end, locks))
-		held := p.await(belief.Done, proof.Size(5, 20)*time.Minute)
+		held := p.await(belief.Done, proof.Size(5*time.Minute, 20*time.Minute))
 		require.Empty(t, held.Err)
 		require.Equal(t, locks, held.N, "all are held at once")
 		took := belief.Now() - begin
