@@ -153,7 +153,7 @@ func (f *Fences) attempt(ctx context.Context, db DB, resource, lock string, body
 	if err != nil {
 		return fmt.Errorf("sqlfence: %w", err)
 	}
-	defer tx.Rollback() // after a commit it does nothing
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
 	standing, err := scan(tx.QueryRowContext(ctx, lock, resource))
 	if err != nil {
 		return err

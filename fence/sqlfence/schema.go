@@ -52,7 +52,7 @@ func (f *Fences) try(ctx context.Context, db DB, name string) error {
 	if err != nil {
 		return fmt.Errorf("sqlfence: %w", err)
 	}
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }()
 	for i, n := range []string{name, strings.ToLower(name), name + " "} {
 		want := fence.Stamp{Token: math.MaxInt64, Seq: math.MaxInt64 - int64(i)}
 		if err := f.add(ctx, tx, n, want); err != nil {

@@ -71,8 +71,7 @@ func TestCrashesLeaveEachNumberedWriteAppliedOnce(t *testing.T) {
 							break
 						}
 						failed.Add(1)
-						up.RLock() // once it has restarted
-						up.RUnlock()
+						awaitRestart(&up)
 					}
 					done <- struct{}{}
 				}
@@ -106,4 +105,9 @@ func TestCrashesLeaveEachNumberedWriteAppliedOnce(t *testing.T) {
 func applied(err error) bool {
 	var stale *fence.StaleError
 	return errors.As(err, &stale) && stale.Applied()
+}
+
+func awaitRestart(up *sync.RWMutex) {
+	up.RLock()
+	defer up.RUnlock()
 }
