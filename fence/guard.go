@@ -21,7 +21,8 @@ type Installer interface {
 // write are one step, not two calls with a gap between them. What the function
 // gets at is the guard's business, which says how the resource is reached
 // through the context. A function that is paused keeps everybody else waiting,
-// so take all from the network before, and bound it by a context.
+// so take all from the network before, and bound it by a context. It must not
+// call the guard, which would wait for itself.
 type Guard interface {
 	Installer
 
