@@ -39,7 +39,7 @@ func TestHolderKilledHandsTheLockOverWithinTimeoutAndTwoTicks(t *testing.T) {
 
 // Sources: CURATOR-206 (curator#727), samuel#20, kazoo#2.
 func TestHolderFrozenPastItsLeaseSaysLostOnTheFirstLookAndCannotWrite(t *testing.T) {
-	const timeout = 2 * time.Second
+	const timeout = 4 * time.Second
 	report := proof.New(t, "lock-frozen-holder", "A holder frozen by SIGSTOP past T")
 	s := zkserver.Shared(t).Servers[0]
 	w := witness(t, s)
@@ -80,7 +80,7 @@ func TestHolderFrozenPastItsLeaseSaysLostOnTheFirstLookAndCannotWrite(t *testing
 // else holds: the server refuses it. Sources: vespa-engine/vespa PR#3340,
 // CURATOR-544, accumulo#1086.
 func TestWriteUnderwayWhenTheLeaseEndsIsRefusedByTheServer(t *testing.T) {
-	const timeout = 2 * time.Second
+	const timeout = 4 * time.Second
 	s := zkserver.Shared(t).Servers[0]
 	w := witness(t, s)
 	path, data := zkserver.Path(t), zkserver.Path(t)
