@@ -237,7 +237,7 @@ func (c *Client) open() (*Session, error) {
 		OnError:  c.noteError,
 	})
 	if err != nil {
-		return nil, translate(err)
+		return nil, fmt.Errorf("%w: %v", translate(err), err) // which credentials it is about
 	}
 	s.start(conn)
 	return s, nil
