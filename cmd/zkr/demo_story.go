@@ -50,7 +50,7 @@ func (d *demo) story(ctx context.Context) error {
 // lockStory is about a lock whose holder is stopped.
 func (d *demo) lockStory(ctx context.Context, f facts) error {
 	d.show.act("1. Three processes ask for the lock " + d.root + "/lock")
-	workers, err := d.queueUp(ctx, "worker", d.root+"/lock", 3)
+	workers, err := d.queueUp(ctx, "worker", d.root+"/lock", 3, false)
 	if err != nil {
 		return err
 	}
@@ -95,10 +95,10 @@ func (d *demo) lockStory(ctx context.Context, f facts) error {
 }
 
 // queueUp hires workers, each when the one before it has its place in the queue.
-func (d *demo) queueUp(ctx context.Context, kind, path string, n int) ([]*worker, error) {
+func (d *demo) queueUp(ctx context.Context, kind, path string, n int, lead bool) ([]*worker, error) {
 	var all []*worker
 	for i := range n {
-		w, err := d.hire(fmt.Sprintf("%s %d", kind, i+1), path)
+		w, err := d.hire(fmt.Sprintf("%s %d", kind, i+1), path, lead)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +123,7 @@ func (d *demo) queued(ctx context.Context, w *worker, ahead int) error {
 	if r.Ahead != ahead {
 		return fmt.Errorf("%s waits at position %d, not %d", w.name, r.Ahead, ahead)
 	}
-	d.say(ctx, "%s (process %d) waits at position %d; the holder is %s.", w.name, w.cmd.Process.Pid, r.Ahead, r.Text)
+	d.say(ctx, "%s (process %d) waits at position %d.", w.name, w.cmd.Process.Pid, r.Ahead)
 	return nil
 }
 
@@ -190,11 +190,10 @@ func (d *demo) handOver(ctx context.Context, from, to *worker) error {
 	return d.granted(ctx, to)
 }
 
-// leaderStory is about a leader that is killed. The leader's seat is a lock: the
-// one who holds it leads.
+// leaderStory is about a leader that is killed.
 func (d *demo) leaderStory(ctx context.Context, f facts) error {
-	d.show.act("4. Two processes want to lead; the leader's seat is the lock " + d.root + "/leader")
-	candidates, err := d.queueUp(ctx, "candidate", d.root+"/leader", 2)
+	d.show.act("4. Two processes run for leadership in " + d.root + "/leader")
+	candidates, err := d.queueUp(ctx, "candidate", d.root+"/leader", 2, true)
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strconv"
 	"syscall"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/election"
 	"github.com/zkrecipes/zkrecipes/fence"
 	"github.com/zkrecipes/zkrecipes/lock"
 	"github.com/zkrecipes/zkrecipes/recipes"
@@ -26,7 +28,7 @@ type report struct {
 
 // What a worker reports.
 const (
-	waits    = "waits"    // at position Ahead, for the holder in Text
+	waits    = "waits"    // at position Ahead
 	granted  = "holds"    // it has the lock, with Token
 	believes = "believes" // it has looked at its lease, which holds
 	writes   = "writes"   // it writes Text with Token; the answer comes as an order
@@ -51,14 +53,14 @@ type worker struct {
 	since   time.Time   // when it was
 }
 
-// hire starts a worker that asks for the lock at a path.
-func (d *demo) hire(name, path string) (*worker, error) {
+// hire starts a worker that asks for the lock at a path, or to lead there.
+func (d *demo) hire(name, path string, lead bool) (*worker, error) {
 	program, err := self()
 	if err != nil {
 		return nil, err
 	}
 	w := &worker{name: name, cmd: &exec.Cmd{
-		Path: program, Args: []string{"zkr", "worker", "--session-timeout", d.timeout.String(), "--tick", d.tick.String(), "--identity", name, path},
+		Path: program, Args: []string{"zkr", "worker", "--session-timeout", d.timeout.String(), "--tick", d.tick.String(), "--identity", name, "--lead=" + strconv.FormatBool(lead), path},
 		Env: d.env.vars, Stderr: d.env.stderr,
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pgid: d.guard.pid()},
 	}}
@@ -143,6 +145,7 @@ func workerCommand() command {
 		setup: func(fs *flags) runner {
 			l := &labour{env: fs.env, out: json.NewEncoder(fs.env.stdout)}
 			l.conn.register(fs)
+			fs.BoolVar(&l.lead, "lead", false, "run for leadership instead of the lock")
 			return l.run
 		},
 	}
@@ -152,6 +155,7 @@ func workerCommand() command {
 type labour struct {
 	env  env
 	conn connection
+	lead bool
 	out  *json.Encoder
 }
 
@@ -159,7 +163,7 @@ func (l *labour) run(ctx context.Context, args []string) error {
 	if len(args) != 1 {
 		return usagef("worker is for the demo itself")
 	}
-	client, err := l.conn.dial(ctx)
+	client, err := l.conn.dial(ctx, recipes.WithTrace(recipes.Trace{Waiting: l.sayWait}))
 	if err != nil {
 		return err
 	}
@@ -174,20 +178,43 @@ func (l *labour) run(ctx context.Context, args []string) error {
 	return l.obey(ctx, lease)
 }
 
-// contend waits for the lease. A leader's seat and a lock are the same thing
-// here.
-func (l *labour) contend(ctx context.Context, c *recipes.Client, path string) (*recipes.Lease, error) {
-	mu, err := lock.NewMutex(c, path, lock.WithOnWait(func(w lock.Wait) {
-		_ = l.out.Encode(report{What: waits, Ahead: w.Position, Text: w.Holder.Identity})
-	}))
-	if err != nil {
-		return nil, err
+// seat is what a worker has got: a lease, and how to give it back.
+type seat struct {
+	*recipes.Lease
+	giveBack func(context.Context) error
+}
+
+// contend waits for the lock, or for leadership.
+func (l *labour) contend(ctx context.Context, c *recipes.Client, path string) (seat, error) {
+	if l.lead {
+		e, err := election.New(c, path, election.WithID(l.conn.identity))
+		if err != nil {
+			return seat{}, err
+		}
+		term, err := e.Campaign(ctx)
+		if err != nil {
+			return seat{}, err
+		}
+		return seat{term.Lease(), term.Resign}, nil
 	}
-	return mu.Lock(ctx)
+	mu, err := lock.NewMutex(c, path)
+	if err != nil {
+		return seat{}, err
+	}
+	lease, err := mu.Lock(ctx)
+	if err != nil {
+		return seat{}, err
+	}
+	return seat{lease, lease.Release}, nil
+}
+
+// sayWait reports a position in the queue, of a lock or of an election.
+func (l *labour) sayWait(ev recipes.WaitEvent) {
+	_ = l.out.Encode(report{What: waits, Ahead: ev.Position})
 }
 
 // obey follows orders until there are no more.
-func (l *labour) obey(ctx context.Context, lease *recipes.Lease) error {
+func (l *labour) obey(ctx context.Context, lease seat) error {
 	for orders := bufio.NewScanner(l.env.stdin); orders.Scan(); {
 		var r report
 		switch orders.Text() {
@@ -203,7 +230,7 @@ func (l *labour) obey(ctx context.Context, lease *recipes.Lease) error {
 		case free:
 			ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 			defer cancel()
-			if err := lease.Release(ctx); err != nil && !errors.Is(err, recipes.ErrLost) {
+			if err := lease.giveBack(ctx); err != nil && !errors.Is(err, recipes.ErrLost) {
 				return err
 			}
 			return l.out.Encode(report{What: released})
