@@ -34,6 +34,7 @@ type Lease struct {
 	kept     bool          // a function runs under it: its znodes stay until that has returned
 	revoked  chan struct{} // closed when somebody asked for it back; made when first needed
 	asked    bool          // somebody has
+	followed bool          // somebody waits for another State
 	contexts map[*workContext]struct{}
 	deletion []*Deletion // of its znodes, once begun
 	unwatch  []func()
@@ -158,6 +159,9 @@ func (l *Lease) Done() <-chan struct{} {
 // another: Suspended while the connection is in doubt, Lost, or Closed once
 // released.
 func (l *Lease) State() (State, <-chan struct{}) {
+	l.mu.Lock()
+	l.followed = true
+	l.mu.Unlock()
 	state, changed := l.s.State()
 	switch err := l.Err(); {
 	case errors.Is(err, ErrReleased):
@@ -245,30 +249,34 @@ var errNodeGone = errors.New("its znode was deleted by somebody else")
 // In the latter case, also where ctx has ended before, the deletion goes on in
 // the background, and the error is the context's, with ErrOutcomeUnknown where
 // the znodes may be gone already; a further call waits for the same deletion. It
-// returns a *LostError, which is an ErrLost, where the lease was over before.
+// returns a *LostError, which is an ErrLost, where the lease was over before,
+// and does not wait then.
 func (l *Lease) Release(ctx context.Context) error {
 	l.until(l.s.now())
 	first := l.finish(ErrReleased)
-	l.mu.Lock()
-	lost := l.err
-	l.mu.Unlock()
 	deletions := l.discard()
+	l.mu.Lock()
+	reason := l.err
+	l.mu.Unlock()
+	if !errors.Is(reason, ErrReleased) {
+		return reason
+	}
+	err := l.awaitDeletions(ctx, deletions)
+	if first {
+		l.traceReleased(err)
+	}
+	return err
+}
+
+func (l *Lease) awaitDeletions(ctx context.Context, deletions []*Deletion) error {
 	var errs []error
 	for _, d := range deletions {
-		if err := d.await(ctx); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	if !errors.Is(lost, ErrReleased) {
-		return lost
+		errs = append(errs, d.await(ctx))
 	}
 	err := errors.Join(errs...)
 	if err != nil && isContextErr(err) {
 		err = &OpError{Op: "release", Path: l.path, Session: l.s.ID(),
 			Err: errors.Join(ctx.Err(), ErrOutcomeUnknown)}
-	}
-	if first {
-		l.traceReleased(err)
 	}
 	return err
 }
@@ -316,10 +324,13 @@ func (l *Lease) finish(reason error) bool {
 	if l.done != nil {
 		close(l.done)
 	}
-	contexts, unwatch := l.contexts, l.unwatch
+	contexts, unwatch, followed := l.contexts, l.unwatch, l.followed
 	l.contexts, l.unwatch = nil, nil
 	l.mu.Unlock()
 	l.s.forget(l)
+	if followed {
+		l.s.state.wake()
+	}
 	for w := range contexts {
 		w.cancel(reason)
 	}
