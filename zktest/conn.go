@@ -175,12 +175,12 @@ func (c *conn) abort() {
 }
 
 // close is the end of either goroutine: the connection and its watches go,
-// the session stays.
+// the session stays. A client that sees the end knows that its watches are gone.
 func (c *conn) close() {
-	c.abort()
 	c.srv.mu.Lock()
-	defer c.srv.mu.Unlock()
 	c.member.forget(c)
+	c.srv.mu.Unlock()
+	c.abort()
 }
 
 // event queues a watch event, unless a hook keeps or delays it. The caller

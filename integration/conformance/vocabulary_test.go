@@ -116,9 +116,9 @@ func (v vocabulary) write(t *rapid.T) bareclient.Request {
 		return request(jute.OpCreate, v.create(t))
 	case 5:
 		c := v.create(t)
-		if v.full {
-			c.Flags = draw(t, rapid.SampledFrom([]int32{-1, 0, 2, 4, 5}))
-		}
+		// Not one that is ephemeral too: until a real server has applied it, it
+		// refuses it children.
+		c.Flags = draw(t, rapid.SampledFrom([]int32{jute.ModeContainer, jute.ModeContainer, 0, 2, 5, -1}))
 		return request(jute.OpCreateContainer, c)
 	case 6:
 		c := v.create(t)
