@@ -236,6 +236,9 @@ func (c *Client) open() (*Session, error) {
 		OnChange: s.poke,
 		OnError:  c.noteError,
 	})
+	if conn != nil && err != nil {
+		c.wg.Go(func() { <-conn.Joined() })
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", translate(err), err) // which credentials it is about
 	}

@@ -139,8 +139,8 @@ func (s *Session) Err() error {
 	return translate(errors.Join(zkconn.ErrOver, reason))
 }
 
-// State returns the session's state, and a channel that is closed when it is no
-// longer this.
+// State returns the session's state, and a channel that is closed when it may be
+// another.
 func (s *Session) State() (State, <-chan struct{}) { return s.state.get() }
 
 // updateState follows the connection. The keeper alone calls it.

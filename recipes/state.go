@@ -64,3 +64,11 @@ func (v *stateVar) set(s State) bool {
 	v.changed = make(chan struct{})
 	return true
 }
+
+// wake makes those who follow the state look again, though it is the same.
+func (v *stateVar) wake() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	close(v.changed)
+	v.changed = make(chan struct{})
+}

@@ -33,7 +33,8 @@ type Conn struct {
 }
 
 // Open starts a session and waits until it is connected and its credentials
-// are accepted. An error leaves nothing behind.
+// are accepted. A Conn that comes with an error is over; the client library may
+// need a second until it is joined.
 func Open(ctx context.Context, cfg Config) (*Conn, error) {
 	c := &Conn{mail: newMailbox(), joined: make(chan struct{})}
 	onChange := cfg.OnChange
@@ -59,8 +60,7 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 	go c.run()
 	if err := c.greet(ctx); err != nil {
 		c.g.finish(err)
-		<-c.joined
-		return nil, err
+		return c, err
 	}
 	return c, nil
 }
