@@ -15,7 +15,7 @@ import (
 type Exchange struct {
 	Give   []*Owned
 	Take   []Protected
-	Checks []Op
+	Checks []Op // or other operations that are to succeed along with it
 
 	_ struct{}
 }

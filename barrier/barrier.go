@@ -1,0 +1,147 @@
+package barrier
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/zkrecipes/zkrecipes/recipes"
+)
+
+// Barrier holds everybody back while it is set. It is a znode that outlives its
+// setter. A Barrier is safe for concurrent use.
+type Barrier struct {
+	c    *recipes.Client
+	path string
+}
+
+// New returns the barrier at path, which is its znode. It makes nothing at the
+// server yet.
+func New(c *recipes.Client, path string) (*Barrier, error) {
+	if c == nil {
+		return nil, errors.New("barrier: nil client")
+	}
+	if err := recipes.CheckDir(path); err != nil {
+		return nil, err
+	}
+	return &Barrier{c: c, path: path}, nil
+}
+
+// Path returns the barrier's path.
+func (b *Barrier) Path() string { return b.path }
+
+// Set sets the barrier. One that is set already stays as it is. If ctx ends
+// before the answer is there the barrier may be set or not, and the error is
+// recipes.ErrOutcomeUnknown too.
+func (b *Barrier) Set(ctx context.Context) error {
+	return insist(ctx, b.c, func(s *recipes.Session) error {
+		err := s.MakePersistent(ctx, b.path, []byte(b.c.Identity()))
+		if errors.Is(err, recipes.ErrNodeExists) {
+			return nil
+		}
+		return err
+	})
+}
+
+// Remove removes the barrier and lets everybody through. One that is not set is
+// no error. If ctx ends first it is as with Set.
+func (b *Barrier) Remove(ctx context.Context) error {
+	return insist(ctx, b.c, func(s *recipes.Session) error {
+		err := s.Delete(ctx, b.path, -1)
+		if errors.Is(err, recipes.ErrNoNode) {
+			return nil
+		}
+		return err
+	})
+}
+
+// Wait returns when the barrier is not set. Who waits while it is removed and set
+// again at once goes through. ctx bounds the wait.
+//
+// It costs a committed write, so that no barrier is overlooked that was set
+// before the call, wherever.
+func (b *Barrier) Wait(ctx context.Context) error {
+	w := wait{b: b}
+	return insist(ctx, b.c, func(s *recipes.Session) error { return w.on(ctx, s) })
+}
+
+// wait is one Wait, over any number of sessions.
+type wait struct {
+	b   *Barrier
+	set int64 // transaction that set the barrier waited for, 0 before one was seen
+}
+
+// on waits on one session. The write makes its server catch up with all that was
+// committed before: with the barrier's being set, and with what an earlier
+// session has seen.
+func (w *wait) on(ctx context.Context, s *recipes.Session) error {
+	if err := s.Barrier(ctx); err != nil {
+		return err
+	}
+	for {
+		stat, set, watch, err := s.ExistsWatch(ctx, w.b.path)
+		if err != nil {
+			return err
+		}
+		if w.set == 0 {
+			w.set = stat.Czxid
+		}
+		if !set || stat.Czxid != w.set {
+			watch.Stop()
+			return nil
+		}
+		err = awaitChange(ctx, s, w.b.path, watch)
+		watch.Stop()
+		if err != nil || watch.Deleted() {
+			return err
+		}
+	}
+}
+
+// awaitChange returns when it is time to look again. Events can be lost; a look
+// now and then finds out.
+func awaitChange(ctx context.Context, s *recipes.Session, path string, watches ...*recipes.Watch) error {
+	timer := time.NewTimer(s.Timeout())
+	defer timer.Stop()
+	var other <-chan struct{}
+	if len(watches) > 1 {
+		other = watches[1].C
+	}
+	var cause error
+	select {
+	case <-watches[0].C:
+	case <-other:
+	case <-timer.C:
+	case <-s.Done():
+		cause = s.Err()
+	case <-ctx.Done():
+		cause = ctx.Err()
+	}
+	if cause != nil {
+		return &recipes.OpError{Op: "wait at", Path: path, Session: s.ID(), Err: cause}
+	}
+	return nil
+}
+
+// insist calls fn on the session in use, and again on that or the next one where
+// the answer was lost, or the session.
+func insist(ctx context.Context, c *recipes.Client, fn func(*recipes.Session) error) error {
+	for {
+		s, err := c.Session(ctx)
+		if err == nil {
+			err = fn(s)
+		}
+		if ctx.Err() != nil || !passing(err) {
+			return err
+		}
+	}
+}
+
+// passing reports whether an error is one of the connection or the session.
+func passing(err error) bool {
+	if errors.Is(err, recipes.ErrClosed) {
+		return false
+	}
+	return errors.Is(err, recipes.ErrOutcomeUnknown) || errors.Is(err, recipes.ErrConnectionLost) ||
+		errors.Is(err, recipes.ErrSessionExpired)
+}

@@ -1,0 +1,168 @@
+package barrier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/zkrecipes/zkrecipes/recipes"
+)
+
+// Errors of this package. They come wrapped; ask with errors.Is.
+var (
+	// ErrNotInside is returned by Leave when the participant has not entered.
+	ErrNotInside = errors.New("barrier: not inside: enter first")
+	// ErrLost is returned by Leave when the participant's place was lost before,
+	// with its session or because somebody deleted its znode. The others have not
+	// waited for it since.
+	ErrLost = errors.New("barrier: place lost")
+)
+
+// maxParticipants keeps the transaction that checks them within what servers
+// take.
+const maxParticipants = 4000
+
+// Double is one participant of a barrier through which n go together, in and
+// out: nobody is let in before n are there, nobody is let out before all are on
+// their way out. It can be used for any number of rounds.
+//
+// n is a threshold. Who comes when a round is under way, that is when n are in
+// and not all have left, joins it at once, and is waited for on the way out by
+// those who set out after it came. One that stays longer than they do counts for the
+// next round.
+//
+// Each participant needs a Double of its own, and enters and leaves with it by
+// turns; entering twice is a mistake that panics.
+//
+// Participants are ephemeral children of path, and the round is on while there is
+// a child by the name of ready.
+type Double struct {
+	c           *recipes.Client
+	path, ready string
+	n           int
+
+	mu     sync.Mutex
+	inside bool           // from the beginning of Enter to that of Leave
+	own    *recipes.Owned // while it is in
+}
+
+// NewDouble returns a participant of the barrier at path, through which n go
+// together. All participants must be configured alike. It makes nothing at the
+// server yet. Nothing else may live in path.
+func NewDouble(c *recipes.Client, path string, n int) (*Double, error) {
+	if c == nil {
+		return nil, errors.New("barrier: nil client")
+	}
+	if err := recipes.CheckDir(path); err != nil {
+		return nil, err
+	}
+	if n < 1 || n > maxParticipants {
+		return nil, fmt.Errorf("barrier: %s: %d participants: want between 1 and %d", path, n, maxParticipants)
+	}
+	return &Double{c: c, path: path, ready: path + "/" + readyName, n: n}, nil
+}
+
+// Path returns the barrier's path.
+func (d *Double) Path() string { return d.path }
+
+// Enter waits until n participants are there. ctx bounds the wait; a participant
+// that gives up is not counted any more, as soon as the servers can be told.
+// Where its session is lost while it waits, it comes again in the next one.
+func (d *Double) Enter(ctx context.Context) error {
+	d.mu.Lock()
+	if d.inside {
+		d.mu.Unlock()
+		panic("barrier: Enter of a participant that is inside")
+	}
+	d.inside = true
+	d.mu.Unlock()
+
+	own, err := d.enter(ctx)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.own, d.inside = own, err == nil
+	return err
+}
+
+func (d *Double) enter(ctx context.Context) (*recipes.Owned, error) {
+	for {
+		own, err := d.c.CreateProtected(ctx, recipes.Protected{
+			Dir: d.path, Name: "member-", Data: []byte(d.c.Identity()),
+		})
+		if err == nil {
+			e := entry{d: d, s: own.Session(), own: own.Owned}
+			if err = e.await(ctx); err == nil {
+				return own.Owned, nil
+			}
+			own.Discard()
+		}
+		if ctx.Err() != nil || !passing(err) && !errors.Is(err, errGone) {
+			return nil, err
+		}
+	}
+}
+
+// Leave sets out and waits until all others have, too. ctx bounds the wait. The
+// participant is not inside any more, whatever Leave returns, and its znode is
+// gone or is being deleted in the background.
+func (d *Double) Leave(ctx context.Context) error {
+	d.mu.Lock()
+	own := d.own
+	if own == nil {
+		d.mu.Unlock()
+		return ErrNotInside
+	}
+	d.own = nil
+	d.mu.Unlock()
+	l := departure{d: d, s: own.Session(), own: own}
+	err := l.run(ctx)
+	if !l.gone {
+		own.Discard()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.inside = false
+	return err
+}
+
+const readyName = "ready"
+
+// members are the names of the participants in a listing: like Curator and kazoo,
+// everything but ready.
+func members(names []string) []string {
+	out := make([]string, 0, len(names))
+	for _, name := range names {
+		if name != readyName {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (d *Double) child(name string) string { return d.path + "/" + name }
+
+// name is that of a participant's znode.
+func (d *Double) name(own *recipes.Owned) string { return own.Path()[len(d.path)+1:] }
+
+// clear deletes a ready that nobody of its round has seen to. Between the look
+// and the deletion a round may have been completed, with a ready of its own: the
+// transaction tells which one it was, and that one is put back.
+func (d *Double) clear(ctx context.Context, s *recipes.Session, stale recipes.Stat) error {
+	res, err := s.Multi(ctx, recipes.SetOp(d.ready, nil, -1), recipes.DeleteOp(d.ready, -1))
+	switch {
+	case errors.Is(err, recipes.ErrNoNode):
+		return nil
+	case errors.Is(err, recipes.ErrNoAuth):
+		return s.Delete(ctx, d.ready, -1) // whose it was must not be asked
+	case err != nil || res[0].Stat.Czxid == stale.Czxid:
+		return err
+	}
+	return insist(ctx, d.c, func(s *recipes.Session) error {
+		err := s.MakePersistent(ctx, d.ready, []byte(d.c.Identity()))
+		if errors.Is(err, recipes.ErrNodeExists) {
+			return nil
+		}
+		return err
+	})
+}

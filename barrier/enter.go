@@ -1,0 +1,126 @@
+package barrier
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/zkrecipes/zkrecipes/fence"
+	"github.com/zkrecipes/zkrecipes/recipes"
+)
+
+// entry is one participant's wait for its round.
+type entry struct {
+	d     *Double
+	s     *recipes.Session
+	own   *recipes.Owned
+	mine  *recipes.Watch // on its own znode
+	ready *recipes.Watch
+}
+
+// errGone says that the participant's znode is gone.
+var errGone = errors.New("barrier: znode of the participant gone")
+
+// await returns when the participant is in.
+func (e *entry) await(ctx context.Context) (err error) {
+	if e.mine, err = e.own.Watch(ctx); err != nil {
+		return gone(err)
+	}
+	if _, _, e.ready, err = e.s.ExistsWatch(ctx, e.d.ready); err != nil {
+		return err
+	}
+	defer e.ready.Stop()
+	for {
+		in, err := e.look(ctx)
+		if in || err != nil {
+			return err
+		}
+	}
+}
+
+func gone(err error) error {
+	if errors.Is(err, recipes.ErrNoNode) {
+		return errors.Join(errGone, err)
+	}
+	return err
+}
+
+// look reads how things stand, and waits until it is time for the next look
+// unless that is at once.
+func (e *entry) look(ctx context.Context) (in bool, err error) {
+	if e.mine.Deleted() {
+		return false, errGone
+	}
+	if e.ready.Created() {
+		return true, nil // maybe it is gone again: kazoo deletes it on the way out
+	}
+	stat, on, err := e.s.Exists(ctx, e.d.ready)
+	if err != nil {
+		return false, err
+	}
+	if on {
+		return e.join(ctx, stat)
+	}
+	names, _, err := e.s.Children(ctx, e.d.path)
+	if err != nil {
+		return false, gone(err)
+	}
+	there := members(names)
+	if !slices.Contains(there, e.d.name(e.own)) {
+		return false, errGone
+	}
+	if len(there) >= e.d.n {
+		return e.complete(ctx, there)
+	}
+	return false, awaitChange(ctx, e.s, e.d.path, e.ready, e.mine)
+}
+
+// complete begins the round, in one transaction with a check that those are
+// still there who make it up. Where it fails because of what has changed it is
+// time for another look.
+func (e *entry) complete(ctx context.Context, there []string) (in bool, err error) {
+	ops := []recipes.Op{recipes.CheckOp(e.own.Path(), -1)}
+	for _, name := range there {
+		if len(ops) < e.d.n && name != e.d.name(e.own) {
+			ops = append(ops, recipes.CheckOp(e.d.child(name), -1))
+		}
+	}
+	data := []byte(e.d.c.Identity())
+	_, err = e.s.Multi(ctx, append(ops, recipes.CreateOp(e.d.ready, data, recipes.Persistent, e.s.ParentACL()))...)
+	switch {
+	case err == nil:
+		return true, nil
+	case ctx.Err() != nil:
+		return false, err
+	case errors.Is(err, recipes.ErrNoNode), errors.Is(err, recipes.ErrNodeExists), errors.Is(err, recipes.ErrOutcomeUnknown):
+		return false, nil
+	}
+	return false, err
+}
+
+// join decides about a ready that is there. It is that of the participant's own
+// round if it came after the participant did. An older one is that of a round
+// under way if somebody is there who is older still. Otherwise all who saw it
+// made have left or died, and nobody has deleted it.
+func (e *entry) join(ctx context.Context, ready recipes.Stat) (in bool, err error) {
+	if e.own.Token() < fence.Token(ready.Czxid) {
+		return true, nil
+	}
+	names, _, err := e.s.Children(ctx, e.d.path)
+	if err != nil {
+		return false, gone(err)
+	}
+	for _, name := range members(names) {
+		if name == e.d.name(e.own) {
+			continue
+		}
+		stat, there, err := e.s.Exists(ctx, e.d.child(name))
+		if err != nil {
+			return false, err
+		}
+		if there && stat.Czxid < ready.Czxid {
+			return true, nil
+		}
+	}
+	return false, e.d.clear(ctx, e.s, ready)
+}

@@ -1,0 +1,151 @@
+package barrier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/zkrecipes/zkrecipes/recipes"
+)
+
+// departure is one participant's way out. As with Curator and kazoo, the one
+// whose name sorts first goes last, and takes ready with it; all others go at
+// once and wait for that one.
+//
+// It waits for those who were there when it set out. Others that are seen later
+// belong to the next round already.
+type departure struct {
+	d      *Double
+	s      *recipes.Session
+	own    *recipes.Owned
+	others []string // that are waited for, sorted
+	gone   bool     // its own znode is, or is being deleted
+}
+
+func (l *departure) run(ctx context.Context) error {
+	there, err := l.list(ctx)
+	if err != nil {
+		return err
+	}
+	l.others = slices.DeleteFunc(there, func(name string) bool { return name == l.d.name(l.own) })
+	slices.Sort(l.others)
+	for len(l.others) > 0 && l.d.name(l.own) < l.others[0] {
+		if err := l.awaitOne(ctx, l.s, l.others[len(l.others)-1]); err != nil {
+			return l.lost(err)
+		}
+		if there, err = l.list(ctx); err != nil {
+			return err
+		}
+		l.stillThere(there)
+	}
+	if len(l.others) == 0 {
+		return l.last(ctx, there)
+	}
+	if err := l.goes(ctx); err != nil {
+		return err
+	}
+	return insist(ctx, l.d.c, func(s *recipes.Session) error { return l.awaitOthers(ctx, s) })
+}
+
+// list reads who is there; the participant itself must be.
+func (l *departure) list(ctx context.Context) ([]string, error) {
+	names, _, err := l.s.Children(ctx, l.d.path)
+	if err != nil {
+		return nil, l.lost(err)
+	}
+	there := members(names)
+	if !slices.Contains(there, l.d.name(l.own)) {
+		return nil, fmt.Errorf("%w: %s: its znode is gone", ErrLost, l.d.path)
+	}
+	return there, nil
+}
+
+// lost marks errors after which the participant's znode is gone.
+func (l *departure) lost(err error) error {
+	if errors.Is(err, recipes.ErrNoNode) || errors.Is(err, recipes.ErrSessionExpired) {
+		return fmt.Errorf("%w: %s: %w", ErrLost, l.d.path, err)
+	}
+	return err
+}
+
+func (l *departure) stillThere(names []string) {
+	l.others = slices.DeleteFunc(l.others, func(name string) bool { return !slices.Contains(names, name) })
+}
+
+// awaitOne returns when the znode is gone, and otherwise when it is time to look
+// again.
+func (l *departure) awaitOne(ctx context.Context, s *recipes.Session, name string) error {
+	_, _, watch, err := s.GetWatch(ctx, l.d.child(name))
+	if errors.Is(err, recipes.ErrNoNode) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer watch.Stop()
+	return awaitChange(ctx, s, l.d.path, watch)
+}
+
+// last ends the round together with the participant's own place, so that nobody
+// sees the one without the other. Where somebody has joined it since, it goes on.
+func (l *departure) last(ctx context.Context, there []string) error {
+	if len(there) == 1 {
+		_, err := l.s.Exchange(ctx, recipes.Exchange{
+			Give:   []*recipes.Owned{l.own},
+			Checks: []recipes.Op{recipes.DeleteOp(l.d.ready, -1)},
+		})
+		if err == nil {
+			l.gone = true
+			return nil
+		}
+	}
+	return l.goes(ctx) // a peer has deleted ready, or time is up
+}
+
+// goes deletes the participant's znode.
+func (l *departure) goes(ctx context.Context) error {
+	l.gone = true
+	deletion := l.own.Discard()
+	select {
+	case <-deletion.Done():
+		return deletion.Err()
+	case <-ctx.Done():
+		return &recipes.OpError{Op: "leave", Path: l.d.path, Session: l.s.ID(), Err: ctx.Err()}
+	}
+}
+
+// awaitOthers waits for the others when the participant itself has gone.
+func (l *departure) awaitOthers(ctx context.Context, s *recipes.Session) error {
+	if s != l.s {
+		// Its server may not have seen yet that they were there.
+		if err := s.Barrier(ctx); err != nil {
+			return err
+		}
+	}
+	for {
+		names, _, err := s.Children(ctx, l.d.path)
+		if err != nil && !errors.Is(err, recipes.ErrNoNode) {
+			return err
+		}
+		l.stillThere(names)
+		if len(l.others) == 0 {
+			l.tidy(ctx, s, names)
+			return nil
+		}
+		if err := l.awaitOne(ctx, s, l.others[0]); err != nil {
+			return err
+		}
+	}
+}
+
+// tidy deletes a ready that is left alone, because the one to go last has died.
+// If that fails the next to enter does it.
+func (l *departure) tidy(ctx context.Context, s *recipes.Session, names []string) {
+	if !slices.Contains(names, readyName) || len(members(names)) > 0 {
+		return
+	}
+	if stat, there, err := s.Exists(ctx, l.d.ready); err == nil && there {
+		_ = l.d.clear(ctx, s, stat)
+	}
+}
