@@ -3,7 +3,10 @@
 //
 //   - recipes: connections, sessions, leases
 //   - lock: distributed locks
-//   - fence: the check of fencing tokens at the resource
+//   - election: leader election
+//   - barrier: barriers
+//   - fence: the check of fencing tokens at the resource, with guards for SQL
+//     databases, HTTP services and files below it
 //   - zktest: a ZooKeeper server inside the test process
 //   - cmd/zkr: the command line
 package zkrecipes

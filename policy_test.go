@@ -33,9 +33,9 @@ var allowedImports = map[string][]string{
 	"internal/queue":  {"fence", "recipes"},
 	"lock":            {"fence", "recipes", "internal/queue"},
 	"election":        {"fence", "recipes", "internal/backoff", "internal/queue"},
-	"barrier":         {"recipes"},
+	"barrier":         {"fence", "recipes"},
 	"zktest":          {"internal/jute"},
-	"cmd/zkr":         {"fence", "recipes", "lock", "zktest"},
+	"cmd/zkr":         {"fence", "recipes", "lock", "election", "zktest"},
 
 	"election/electionhttp": {"election"},
 }

@@ -4,7 +4,8 @@
 # it are skipped.
 #
 # Needed: a C compiler (race detector), a JDK, ZooKeeper, Curator and kazoo (the
-# peers that share our locks), and a Docker engine that answers. Where no engine
+# peers that share our locks), databases to guard, and a Docker engine that
+# answers. Where no engine
 # can be started, servers run as local Java processes.
 set -euo pipefail
 
@@ -19,6 +20,12 @@ wanted=(
   "libcurator-recipes-java /usr/share/java/curator-recipes.jar"
   "python3-kazoo /usr/lib/python3/dist-packages/kazoo"
 )
+# Further ones are named beside the tests that need them.
+cd "$(dirname "$0")/.."
+for list in integration/*/packages.txt; do
+  mapfile -t -O ${#wanted[@]} wanted <"$list"
+done
+
 engine_answers() { timeout 10 docker info >/dev/null 2>&1; }
 # Only a machine without any engine gets one; a dead remote one is left alone.
 if [[ -z ${DOCKER_HOST:-} ]] && ! engine_answers; then
@@ -47,7 +54,12 @@ if ((${#missing[@]})); then
   if [[ " ${missing[*]} " == *" docker.io "* ]] && apt-cache show docker-cli >/dev/null 2>&1; then
     missing+=(docker-cli)
   fi
-  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  # Its servers are started by the tests, on data of their own.
+  if [[ " ${missing[*]} " == *" postgresql "* && ! -e /etc/postgresql-common/createcluster.conf ]]; then
+    mkdir -p /etc/postgresql-common
+    echo "create_main_cluster = false" >/etc/postgresql-common/createcluster.conf
+  fi
+  apt-get install -y -qq --no-install-recommends -o Dpkg::Options::=--force-confold "${missing[@]}" >/dev/null
 fi
 
 # Debian starts the engine where something like systemd runs; a container needs
