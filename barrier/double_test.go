@@ -1,0 +1,577 @@
+package barrier_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/barrier"
+	"github.com/zkrecipes/zkrecipes/internal/zkrtest"
+	"github.com/zkrecipes/zkrecipes/recipes"
+	"github.com/zkrecipes/zkrecipes/zktest"
+)
+
+// participant is a client with a cable of its own and the double barrier at path.
+type participant struct {
+	*barrier.Double
+	t     testing.TB
+	c     *recipes.Client
+	cable *zktest.Cable
+}
+
+func take(t testing.TB, srv *zktest.Server, n int) *participant {
+	t.Helper()
+	cable := srv.Cable()
+	c := zkrtest.DialBy(t, cable, srv.ConnectString())
+	d, err := barrier.NewDouble(c, path, n)
+	require.NoError(t, err)
+	return &participant{d, t, c, cable}
+}
+
+// several are m participants of a barrier for n.
+func several(t testing.TB, srv *zktest.Server, m, n int) []*participant {
+	t.Helper()
+	ps := make([]*participant, m)
+	for i := range ps {
+		ps[i] = take(t, srv, n)
+	}
+	return ps
+}
+
+func (p *participant) session() int64 { return zkrtest.Session(p.t, p.c).ID() }
+
+func (p *participant) enter() waiting {
+	return start(func() error { return p.Enter(p.t.Context()) })
+}
+
+func (p *participant) leave() waiting {
+	return start(func() error { return p.Leave(p.t.Context()) })
+}
+
+// enterAll lets as many enter as it takes.
+func enterAll(t testing.TB, ps ...*participant) {
+	t.Helper()
+	var calls []waiting
+	for _, p := range ps {
+		calls = append(calls, p.enter())
+	}
+	for _, c := range calls {
+		require.NoError(t, returned(t, c, 0))
+	}
+}
+
+func leaveAll(t testing.TB, ps ...*participant) {
+	t.Helper()
+	var calls []waiting
+	for _, p := range ps {
+		calls = append(calls, p.leave())
+	}
+	for _, c := range calls {
+		require.NoError(t, returned(t, c, 0))
+	}
+}
+
+// children are the names in the barrier, when nothing moves any more.
+func children(srv *zktest.Server) []string {
+	synctest.Wait()
+	return srv.Children(path)
+}
+
+func TestDoubleLetsAllInTogetherAndOutTogether(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		ps := several(t, srv, 3, 3)
+		for range 3 {
+			a, b := ps[0].enter(), ps[1].enter()
+			zkrtest.Pending(t, a, b)
+			time.Sleep(3 * T)
+			zkrtest.Pending(t, a, b)
+			c := ps[2].enter()
+			for _, w := range []waiting{a, b, c} {
+				require.NoError(t, returned(t, w, 0))
+			}
+			require.Contains(t, children(srv), "ready")
+
+			a, b = ps[0].leave(), ps[1].leave()
+			zkrtest.Pending(t, a, b)
+			time.Sleep(3 * T)
+			zkrtest.Pending(t, a, b)
+			c = ps[2].leave()
+			for _, w := range []waiting{a, b, c} {
+				require.NoError(t, returned(t, w, 0))
+			}
+			require.Empty(t, children(srv))
+		}
+	})
+}
+
+func TestDoubleForOne(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a := take(t, srv, 1)
+		for range 3 {
+			require.NoError(t, a.Enter(t.Context()))
+			require.NoError(t, a.Leave(t.Context()))
+			require.Empty(t, children(srv))
+		}
+	})
+}
+
+// Nobody waits for all children: a watch fires for all waiters when it is
+// decided.
+func TestDoubleWakesItsWaitersOnce(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		const n = 20
+		ps := several(t, srv, n, n)
+		first := ps[0].enter()
+		synctest.Wait()
+		id := ps[0].session()
+		srv.ResetRequests()
+		var others []waiting
+		for _, p := range ps[1 : n-1] {
+			others = append(others, p.enter())
+		}
+		zkrtest.Pending(t, others...)
+		require.Zero(t, srv.Requests(zktest.OpExists, id)+srv.Requests(zktest.OpGetChildren2, id))
+		require.NoError(t, ps[n-1].Enter(t.Context()))
+		require.NoError(t, returned(t, first, 0))
+		for _, w := range others {
+			require.NoError(t, returned(t, w, 0))
+		}
+		require.LessOrEqual(t, srv.Requests(zktest.OpExists, id)+srv.Requests(zktest.OpGetChildren2, id), 1)
+	})
+}
+
+// CURATOR-318, CURATOR-80: a participant whose time ran out is still counted.
+func TestParticipantWhoseTimeRanOutIsNotCounted(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		ps := several(t, srv, 3, 3)
+		var calls []waiting
+		for _, p := range ps[:2] {
+			calls = append(calls, start(func() error { return p.Enter(soon(t, time.Second)) }))
+		}
+		time.Sleep(2 * time.Second)
+		for _, c := range calls {
+			require.ErrorIs(t, returned(t, c, 0), context.DeadlineExceeded)
+		}
+		began := time.Now()
+		require.ErrorIs(t, ps[2].Enter(soon(t, time.Second)), context.DeadlineExceeded)
+		require.Equal(t, time.Second, time.Since(began))
+		require.Empty(t, children(srv))
+		require.ErrorIs(t, ps[2].Leave(t.Context()), barrier.ErrNotInside)
+		enterAll(t, ps...)
+		leaveAll(t, ps...)
+		require.Empty(t, children(srv))
+	})
+}
+
+// As above, between the count and the decision.
+func TestParticipantThatGivesUpWhileItIsCountedIsNotCounted(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		ps := several(t, srv, 3, 2)
+		ctx, cancel := context.WithCancel(t.Context())
+		a := start(func() error { return ps[0].Enter(ctx) })
+		zkrtest.Pending(t, a)
+		hook := srv.On(zktest.Match{Op: zktest.OpGetChildren2, Session: ps[1].session()}).DelayReply(time.Second)
+		b := ps[1].enter()
+		<-hook.Hit()
+		cancel()
+		require.ErrorIs(t, returned(t, a, 0), context.Canceled)
+		time.Sleep(2 * time.Second)
+		zkrtest.Pending(t, b)
+		require.NoError(t, ps[2].Enter(t.Context()))
+		require.NoError(t, returned(t, b, 0))
+		leaveAll(t, ps[1:]...)
+		require.Empty(t, children(srv))
+	})
+}
+
+// curator GH-1290: events of the connection let a participant in.
+func TestNoEventOfTheConnectionLetsAnybodyIn(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a, b := take(t, srv, 2), take(t, srv, 2)
+		w := start(func() error { return a.Enter(soon(t, 10*time.Second)) })
+		for range 2 {
+			time.Sleep(2 * time.Second)
+			srv.Cut(a.session())
+		}
+		require.ErrorIs(t, returned(t, w, 10*time.Second), context.DeadlineExceeded)
+		require.Empty(t, children(srv))
+
+		// Nor does the end of the session: it comes again in the next one.
+		w = a.enter()
+		for range 3 {
+			time.Sleep(2 * time.Second)
+			srv.ExpireSession(a.session())
+		}
+		time.Sleep(2 * time.Second)
+		zkrtest.Pending(t, w)
+		require.Len(t, children(srv), 1)
+		require.NoError(t, b.Enter(t.Context()))
+		require.NoError(t, returned(t, w, 0))
+		leaveAll(t, a, b)
+	})
+}
+
+// CURATOR-536: more than n enter, and one of them stays.
+func TestLeaveEndsWithItsContextWhereOneMoreStays(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		ps := several(t, srv, 3, 2)
+		enterAll(t, ps...)
+		var calls []waiting
+		for _, p := range ps[:2] {
+			calls = append(calls, start(func() error { return p.Leave(soon(t, time.Second)) }))
+		}
+		began := time.Now()
+		for _, c := range calls {
+			require.ErrorIs(t, returned(t, c, time.Second), context.DeadlineExceeded)
+		}
+		require.Equal(t, time.Second, time.Since(began))
+		require.Len(t, children(srv), 2, "the one that stays, and ready")
+		require.NoError(t, ps[2].Leave(t.Context()))
+		require.Empty(t, children(srv))
+	})
+}
+
+// More than n: who comes when a round is under way joins it.
+func TestParticipantThatComesLateJoinsTheRound(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		ps := several(t, srv, 4, 2)
+		enterAll(t, ps[:2]...)
+		require.NoError(t, ps[2].Enter(t.Context()))
+		require.NoError(t, ps[3].Enter(t.Context()))
+		calls := []waiting{ps[0].leave(), ps[1].leave(), ps[3].leave()}
+		zkrtest.Pending(t, calls...)
+		require.NoError(t, ps[2].Leave(t.Context()))
+		for _, c := range calls {
+			require.NoError(t, returned(t, c, 0))
+		}
+		require.Empty(t, children(srv))
+	})
+}
+
+// All of a round have died: its ready is still there, and lets nobody in.
+func TestReadyOfADeadRoundLetsNobodyIn(t *testing.T) {
+	for _, n := range []int{2, 3} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+				dead := several(t, srv, n, n)
+				enterAll(t, dead...)
+				for _, p := range dead {
+					p.c.Close()
+				}
+				require.Equal(t, []string{"ready"}, children(srv))
+
+				ps := several(t, srv, n, n)
+				var calls []waiting
+				for _, p := range ps[1:] {
+					calls = append(calls, p.enter())
+				}
+				zkrtest.Pending(t, calls...)
+				require.NotContains(t, children(srv), "ready")
+				require.NoError(t, ps[0].Enter(t.Context()))
+				for _, c := range calls {
+					require.NoError(t, returned(t, c, 0))
+				}
+				leaveAll(t, ps...)
+				require.Empty(t, children(srv))
+			})
+		})
+	}
+}
+
+// As above, where two find it at once: the one that is late deletes the ready of
+// the new round, and puts it back.
+func TestReadyIsPutBackWhereTheWrongOneWasDeleted(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		require.NoError(t, srv.Create("/barriers", nil))
+		require.NoError(t, srv.Create(path, nil))
+		require.NoError(t, srv.Create(path+"/ready", nil))
+		ps := several(t, srv, 3, 2)
+		late := srv.On(zktest.Match{Op: zktest.OpMulti, Session: ps[0].session(), Path: path + "/ready"}).Delay(time.Second)
+		a := ps[0].enter()
+		<-late.Hit()
+		b := ps[1].enter()
+		require.NoError(t, returned(t, b, 0), "counted with the first")
+		leaving := ps[1].leave()
+		require.NoError(t, returned(t, a, 2*time.Second))
+		require.NoError(t, ps[0].Leave(t.Context()))
+		require.NoError(t, returned(t, leaving, 0))
+		require.Empty(t, children(srv))
+	})
+}
+
+// A participant that dies inside is not waited for.
+func TestParticipantThatDiesDoesNotHangLeave(t *testing.T) {
+	for name, die := range map[string]struct {
+		how    func(*zktest.Server, *participant)
+		within time.Duration
+	}{
+		"closed":  {func(_ *zktest.Server, p *participant) { p.c.Close() }, 0},
+		"expired": {func(srv *zktest.Server, p *participant) { srv.ExpireSession(p.session()) }, 0},
+		"silent":  {func(_ *zktest.Server, p *participant) { p.cable.Blackhole(zktest.BothWays) }, T + 2*tick},
+	} {
+		t.Run(name, func(t *testing.T) {
+			zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+				for dead := range 3 { // whatever its place in the order of names
+					ps := several(t, srv, 3, 3)
+					enterAll(t, ps...)
+					var calls []waiting
+					for i, p := range ps {
+						if i != dead {
+							calls = append(calls, p.leave())
+						}
+					}
+					zkrtest.Pending(t, calls...)
+					die.how(srv, ps[dead])
+					for _, c := range calls {
+						require.NoError(t, returned(t, c, die.within))
+					}
+					require.Empty(t, children(srv))
+				}
+			})
+		})
+	}
+}
+
+// Who was dead before it could leave is told so, and the others are not kept.
+func TestParticipantThatLostItsPlaceIsTold(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		ps := several(t, srv, 2, 2)
+		enterAll(t, ps...)
+		srv.ExpireSession(ps[0].session())
+		time.Sleep(2 * time.Second)
+		require.NoError(t, ps[1].Leave(t.Context()))
+		require.ErrorIs(t, ps[0].Leave(t.Context()), barrier.ErrLost)
+		enterAll(t, ps...)
+		for _, name := range children(srv) {
+			require.NoError(t, srv.Delete(path+"/"+name))
+		}
+		for _, p := range ps {
+			require.ErrorIs(t, p.Leave(t.Context()), barrier.ErrLost)
+		}
+		require.Empty(t, children(srv))
+		enterAll(t, ps...)
+		leaveAll(t, ps...)
+	})
+}
+
+// While it waits a participant comes again where somebody has deleted its znode.
+func TestParticipantWhoseZnodeIsDeletedComesAgain(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a, b := take(t, srv, 2), take(t, srv, 2)
+		w := a.enter()
+		zkrtest.Pending(t, w)
+		require.NoError(t, srv.DeleteAll("/barriers"))
+		require.Len(t, children(srv), 1)
+		zkrtest.Pending(t, w)
+		enterAll(t, b)
+		require.NoError(t, returned(t, w, 0))
+	})
+}
+
+// A failed call leaves nothing, whatever fails.
+func TestFailedEnterLeavesNothing(t *testing.T) {
+	for name, fail := range map[string]func(*zktest.Hook) *zktest.Hook{
+		"request lost": (*zktest.Hook).DropBeforeCommit,
+		"reply lost":   (*zktest.Hook).DropReply,
+		"throttled":    func(h *zktest.Hook) *zktest.Hook { return h.Error(zktest.Throttled) },
+		"no auth":      func(h *zktest.Hook) *zktest.Hook { return h.Error(zktest.NoAuth) },
+		"late":         func(h *zktest.Hook) *zktest.Hook { return h.DelayReply(2 * time.Second) },
+	} {
+		for op, at := range map[zktest.Op]string{
+			zktest.OpCreate: path + "/*", zktest.OpGetData: path + "/*", zktest.OpExists: path + "/ready", zktest.OpGetChildren2: path,
+		} {
+			t.Run(name+" at "+op.String(), func(t *testing.T) {
+				zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+					require.NoError(t, srv.Create("/barriers", nil))
+					require.NoError(t, srv.Create(path, nil))
+					a, b := take(t, srv, 2), take(t, srv, 2)
+					fail(srv.On(zktest.Match{Op: op, Session: a.session(), Path: at}))
+					require.Error(t, a.Enter(soon(t, 1500*time.Millisecond)))
+					time.Sleep(3 * time.Second)
+					require.Empty(t, children(srv))
+					enterAll(t, a, b)
+					leaveAll(t, a, b)
+					require.Empty(t, children(srv))
+				})
+			})
+		}
+	}
+}
+
+// What ends a round is made good where the answer is lost.
+func TestLeaveWhoseAnswerIsLostSucceeds(t *testing.T) {
+	for name, fail := range map[string]func(*zktest.Hook) *zktest.Hook{
+		"request lost": (*zktest.Hook).DropBeforeCommit,
+		"reply lost":   (*zktest.Hook).DropReply,
+	} {
+		for _, op := range []zktest.Op{zktest.OpMulti, zktest.OpDelete} {
+			t.Run(name+" at "+op.String(), func(t *testing.T) {
+				zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+					ps := several(t, srv, 3, 3)
+					enterAll(t, ps...)
+					fail(srv.On(zktest.Match{Op: op}))
+					var calls []waiting
+					for _, p := range ps {
+						calls = append(calls, p.leave())
+					}
+					for _, c := range calls {
+						require.NoError(t, returned(t, c, 3*time.Second))
+					}
+					require.Empty(t, children(srv))
+				})
+			})
+		}
+	}
+}
+
+// ZOOKEEPER-4655: the event never comes.
+func TestParticipantWhoseEventIsLostLooksAgain(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a, b := take(t, srv, 2), take(t, srv, 2)
+		w := a.enter()
+		zkrtest.Pending(t, w)
+		srv.OnEvent(zktest.EventMatch{Session: a.session()}).Suppress()
+		require.NoError(t, b.Enter(t.Context()))
+		zkrtest.Pending(t, w)
+		require.NoError(t, returned(t, w, T))
+		w = a.leave()
+		zkrtest.Pending(t, w)
+		srv.OnEvent(zktest.EventMatch{Session: a.session()}).Optional().Suppress()
+		require.NoError(t, b.Leave(t.Context()))
+		require.NoError(t, returned(t, w, T))
+	})
+}
+
+// The context bounds every wait.
+func TestDoubleCallsEndWithTheirContext(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		ps := several(t, srv, 2, 2)
+		enterAll(t, ps...)
+		third := take(t, srv, 2)
+		srv.Freeze()
+		for _, call := range []func(context.Context) error{ps[0].Leave, ps[1].Leave, third.Enter} {
+			began := time.Now()
+			require.ErrorIs(t, call(soon(t, 300*time.Millisecond)), context.DeadlineExceeded)
+			require.Equal(t, 300*time.Millisecond, time.Since(began))
+		}
+		srv.Thaw()
+		time.Sleep(2 * time.Second)
+		names := children(srv)
+		require.Subset(t, []string{"ready"}, names, "who gave up is gone")
+		enterAll(t, ps...)
+		leaveAll(t, ps...)
+		require.Empty(t, children(srv))
+	})
+}
+
+func TestDoubleCallsEndWhenTheClientIsClosed(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		ps := several(t, srv, 3, 2)
+		enterAll(t, ps[:2]...)
+		w := ps[0].leave()
+		alone, err := barrier.NewDouble(ps[2].c, path+"-other", 2)
+		require.NoError(t, err)
+		v := start(func() error { return alone.Enter(t.Context()) })
+		zkrtest.Pending(t, w, v)
+		ps[0].c.Close()
+		ps[2].c.Close()
+		require.ErrorIs(t, returned(t, w, 0), recipes.ErrClosed)
+		require.ErrorIs(t, returned(t, v, 0), recipes.ErrClosed)
+		require.Empty(t, srv.Children(path+"-other"))
+	})
+}
+
+func TestEnteringTwicePanics(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a := take(t, srv, 1)
+		require.ErrorIs(t, a.Leave(t.Context()), barrier.ErrNotInside)
+		require.NoError(t, a.Enter(t.Context()))
+		require.PanicsWithValue(t, "barrier: Enter of a participant that is inside", func() { _ = a.Enter(t.Context()) })
+		require.NoError(t, a.Leave(t.Context()))
+		require.NoError(t, a.Enter(t.Context()))
+	})
+}
+
+// Members as Curator and kazoo make them, and kazoo's haste: it deletes ready as
+// soon as it leaves, before others have seen it.
+func TestDoubleWithPeers(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		require.NoError(t, srv.Create("/barriers", nil))
+		require.NoError(t, srv.Create(path, nil))
+		a := take(t, srv, 2)
+		w := a.enter()
+		zkrtest.Pending(t, w)
+		const peer = path + "/0a8f0d4a6a0f4c1e9d3a5b7c9d1e2f30"
+		require.NoError(t, srv.Create(peer, []byte("host-1")))
+		srv.On(zktest.Match{Op: zktest.OpExists, Session: a.session()}).Optional().Delay(time.Second)
+		require.NoError(t, srv.Create(path+"/ready", nil))
+		require.NoError(t, srv.Delete(path+"/ready"))
+		require.NoError(t, srv.Delete(peer))
+		require.NoError(t, returned(t, w, 2*time.Second))
+		require.NoError(t, a.Leave(t.Context()))
+		require.Empty(t, children(srv))
+
+		// Ours is the one that completes the round.
+		require.NoError(t, srv.Create(peer, []byte("host-1")))
+		require.NoError(t, a.Enter(t.Context()))
+		require.Contains(t, children(srv), "ready")
+		w = a.leave()
+		zkrtest.Pending(t, w)
+		require.NoError(t, srv.Delete(path+"/ready"))
+		require.NoError(t, srv.Delete(peer))
+		require.NoError(t, returned(t, w, 0))
+		require.Empty(t, children(srv))
+	})
+}
+
+// Rounds follow each other as fast as they can, under cuts and lost events, and
+// none overtakes another.
+func TestRoundsFollowEachOther(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		const n, rounds = 5, 60
+		ps := several(t, srv, n, n)
+		var arrived, departed atomic.Int32
+		var wg sync.WaitGroup
+		for _, p := range ps {
+			wg.Go(func() {
+				for round := range int32(rounds) {
+					arrived.Add(1)
+					if err := p.Enter(t.Context()); err != nil {
+						t.Errorf("enter: %v", err)
+						return
+					}
+					if all := arrived.Load(); all != (round+1)*n {
+						t.Errorf("round %d: let in when %d had arrived", round, all)
+					}
+					time.Sleep(time.Duration(rand.N(20)) * time.Millisecond)
+					departed.Add(1)
+					if err := p.Leave(t.Context()); err != nil {
+						t.Errorf("leave: %v", err)
+						return
+					}
+					if all := departed.Load(); all != (round+1)*n {
+						t.Errorf("round %d: let out when %d had set out", round, all)
+					}
+				}
+			})
+		}
+		done := make(chan struct{})
+		go func() { wg.Wait(); close(done) }()
+		for cutting := true; cutting; {
+			select {
+			case <-done:
+				cutting = false
+			case <-time.After(time.Duration(rand.N(1000)) * time.Millisecond):
+				ps[rand.N(n)].cable.Cut()
+			}
+		}
+		require.Empty(t, children(srv))
+	})
+}
