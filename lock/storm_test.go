@@ -134,7 +134,7 @@ func TestStorm(t *testing.T) {
 		lasts = 20 * time.Minute
 		first := uint64(time.Now().UnixNano())
 		seeds = nil
-		for i := range uint64(10) {
+		for i := range uint64(40) {
 			seeds = append(seeds, first+i)
 		}
 	}
