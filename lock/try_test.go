@@ -109,3 +109,24 @@ func TestWithStayEndsTheWaitWhereThePlaceIsLost(t *testing.T) {
 		})
 	}
 }
+
+// A waiter whose znode an operator has deleted has no place in the queue, and
+// takes another one at its end.
+func TestWaiterWhoseZnodeWasDeletedQueuesAgain(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a, b, c := join(t, srv), join(t, srv), join(t, srv)
+		la := a.hold()
+		nb := b.wait()
+		nc := c.wait()
+		queue, err := a.Queue(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, srv.Delete(queue[1].Path))
+		release(t, la)
+		lc := granted(t, nc, 0)
+		zkrtest.Pending(t, nb)
+		release(t, lc)
+		lb := granted(t, nb, T)
+		require.NotEqual(t, queue[1].Path, lb.Node())
+		release(t, lb)
+	})
+}
