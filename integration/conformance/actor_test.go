@@ -39,7 +39,13 @@ func (s *script) open(name string) *session {
 
 func (s *script) openFor(name string, timeout time.Duration) *session {
 	s.t.Helper()
-	c, err := bareclient.New(s.addr, timeout)
+	return s.openAt(0, name, timeout)
+}
+
+// openAt opens a session at a server other than the first.
+func (s *script) openAt(server int, name string, timeout time.Duration) *session {
+	s.t.Helper()
+	c, err := bareclient.New(s.addrs[server], timeout)
 	require.NoError(s.t, err)
 	require.NotZero(s.t, c.Session.SessionID)
 	a := &session{Client: c, s: s, name: name, id: c.Session.SessionID, password: c.Session.Password}
@@ -199,11 +205,18 @@ func (a *session) resume() *session {
 // resumeWith is resume with a request of one's own; nil if nobody answers.
 func (a *session) resumeWith(req jute.ConnectRequest) *session {
 	a.s.t.Helper()
-	c, err := bareclient.Connect(a.s.addr, req)
+	return a.resumeAt(0, req)
+}
+
+// resumeAt is resumeWith at a server other than the first.
+func (a *session) resumeAt(server int, req jute.ConnectRequest) *session {
+	a.s.t.Helper()
+	c, err := bareclient.Connect(a.s.addrs[server], req)
 	if err != nil {
 		a.s.note("%s: no answer", a.name)
 		return nil
 	}
+	c.LastXid = a.LastXid + 100 // beyond what the old connection may still send
 	b := &session{Client: c, s: a.s, name: a.name, id: a.id, password: a.password, zxid: a.zxid}
 	a.s.cast = append(a.s.cast, b)
 	a.s.note("%s: resumed %v, %d ms", a.name, c.Session.SessionID == a.id, c.Session.TimeoutMillis)

@@ -102,7 +102,7 @@ func TestClientThatHasSeenMoreThanTheServerIsTurnedAway(t *testing.T) {
 func TestClientThatSaysNothingOfReadOnlyServersIsToldNothingOfThem(t *testing.T) {
 	onAll(t, func(s *script) {
 		for _, flag := range [][]byte{nil, {0}, {1}} {
-			c, err := bareclient.Dial(s.addr)
+			c, err := bareclient.Dial(s.addrs[0])
 			require.NoError(s.t, err)
 			req := jute.Marshal(&jute.ConnectRequest{TimeoutMillis: 10_000, Password: make([]byte, 16)})
 			require.NoError(s.t, c.SendRaw(frame(append(req, flag...))))

@@ -87,7 +87,7 @@ func compareHistories(t *testing.T, kinds []kind, v vocabulary) {
 }
 
 func play(t tb, k kind, addr string, history []step) *script {
-	s := begin(t, k, addr, historyFolder)
+	s := begin(t, k, []string{addr}, historyFolder)
 	defer s.end()
 	s.replay(history)
 	return s

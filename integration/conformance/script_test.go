@@ -14,7 +14,7 @@ import (
 type script struct {
 	t      tb
 	kind   kind
-	addr   string
+	addrs  []string // of the servers, the leader first
 	folder string
 	base   int64 // the last transaction before the script
 	notes  []string
@@ -34,13 +34,24 @@ func onAll(t *testing.T, play func(*script), differences ...string) {
 // onAllAt is onAll on servers that look for containers at a certain pace.
 func onAllAt(t *testing.T, reap pace, play func(*script), differences ...string) {
 	t.Helper()
+	compare(t, func(t *testing.T, k kind) []string { return []string{k.start(t, reap)} }, play, differences)
+}
+
+// onEnsembles is onAll on three servers of each kind.
+func onEnsembles(t *testing.T, play func(*script), differences ...string) {
+	t.Helper()
+	compare(t, func(t *testing.T, k kind) []string { return k.ensemble(t) }, play, differences)
+}
+
+func compare(t *testing.T, start func(*testing.T, kind) []string, play func(*script), differences []string) {
+	t.Helper()
 	seen := make([][]string, len(kinds))
 	t.Run("on", func(t *testing.T) {
 		for i, k := range kinds {
 			t.Run(k.name, func(t *testing.T) {
-				addr := k.start(t, reap)
+				addrs := start(t, k)
 				t.Parallel()
-				s := begin(t, k, addr, "/"+strings.Split(t.Name(), "/")[0])
+				s := begin(t, k, addrs, "/"+strings.Split(t.Name(), "/")[0])
 				defer s.end()
 				play(s)
 				seen[i] = s.notes
@@ -69,9 +80,9 @@ type tb interface {
 	Helper()
 }
 
-func begin(t tb, k kind, addr, folder string) *script {
+func begin(t tb, k kind, addrs []string, folder string) *script {
 	t.Helper()
-	s := &script{t: t, kind: k, addr: addr, folder: folder, names: map[int64]string{}}
+	s := &script{t: t, kind: k, addrs: addrs, folder: folder, names: map[int64]string{}}
 	stage := s.hand()
 	defer stage.Hangup()
 	s.manage(stage, jute.OpCreate, &jute.CreateRequest{Path: folder, ACL: jute.OpenACL()}, jute.OK)
@@ -82,7 +93,7 @@ func begin(t tb, k kind, addr, folder string) *script {
 // hand gives a client whose doings are not written down.
 func (s *script) hand() *bareclient.Client {
 	s.t.Helper()
-	c, err := bareclient.New(s.addr, maxTimeout)
+	c, err := bareclient.New(s.addrs[0], maxTimeout)
 	require.NoError(s.t, err)
 	return c
 }
@@ -111,7 +122,7 @@ func (s *script) end() {
 		a.Hangup()
 	}
 	for id := range s.names {
-		c, err := bareclient.Connect(s.addr, resumption(id, s.passwordOf(id), 0))
+		c, err := bareclient.Connect(s.addrs[0], resumption(id, s.passwordOf(id), 0))
 		if err != nil {
 			continue
 		}

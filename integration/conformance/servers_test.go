@@ -1,9 +1,12 @@
 package conformance_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/integration/zkserver"
 	"github.com/zkrecipes/zkrecipes/zktest"
@@ -30,14 +33,16 @@ type kind struct {
 	name  string
 	newer bool // it goes by 3.9, not by 3.8
 	start func(*testing.T, pace) (addr string)
+	// ensemble starts three and puts the leader first.
+	ensemble func(*testing.T) (addrs []string)
 }
 
 // kinds are the servers that must agree. The first is what the others are
 // compared with.
 var kinds = []kind{
-	{name: "ZooKeeper 3.8", start: realServer("3.8")},
-	{name: "ZooKeeper 3.9", start: realServer("3.9"), newer: true},
-	{name: "zktest", start: inProcess},
+	{name: "ZooKeeper 3.8", start: realServer("3.8"), ensemble: realEnsemble("3.8")},
+	{name: "ZooKeeper 3.9", start: realServer("3.9"), ensemble: realEnsemble("3.9"), newer: true},
+	{name: "zktest", start: inProcess, ensemble: inProcessEnsemble},
 }
 
 func realServer(version string) func(*testing.T, pace) string {
@@ -56,4 +61,27 @@ func inProcess(t *testing.T, reap pace) string {
 		zktest.WithSessionTimeouts(minTimeout, maxTimeout),
 		zktest.WithContainerCheck(time.Duration(reap)),
 	).Addrs()[0]
+}
+
+func realEnsemble(version string) func(*testing.T) []string {
+	return func(t *testing.T) []string {
+		e := zkserver.SharedAs(t, zkserver.Config{Version: version, Tick: tick, Servers: 3})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		leader, err := e.Leader(ctx)
+		require.NoError(t, err)
+		addrs := []string{leader.DirectAddr()}
+		for _, follower := range e.Followers(ctx) {
+			addrs = append(addrs, follower.DirectAddr())
+		}
+		return addrs
+	}
+}
+
+func inProcessEnsemble(t *testing.T) []string {
+	return zktest.Start(t,
+		zktest.WithTick(tick),
+		zktest.WithSessionTimeouts(minTimeout, maxTimeout),
+		zktest.WithFollowers(2),
+	).Addrs()
 }

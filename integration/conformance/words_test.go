@@ -21,7 +21,7 @@ var (
 // word says a four-letter word and returns the answer.
 func (s *script) word(word string) string {
 	s.t.Helper()
-	conn, err := net.Dial("tcp", s.addr)
+	conn, err := net.Dial("tcp", s.addrs[0])
 	require.NoError(s.t, err)
 	defer conn.Close()
 	require.NoError(s.t, conn.SetDeadline(time.Now().Add(20*time.Second)))
@@ -82,7 +82,7 @@ func TestMetricsHaveTheSameNames(t *testing.T) {
 	var real map[string]bool
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
-			s := begin(t, k, k.start(t, seldom), "/metrics")
+			s := begin(t, k, []string{k.start(t, seldom)}, "/metrics")
 			defer s.end()
 			if real == nil {
 				real = names(s)

@@ -25,8 +25,12 @@ type Client struct {
 	// that the session has expired.
 	Session jute.ConnectResponse
 
+	// LastXid is the transaction id of the last request. Whoever resumes a
+	// session takes it along: servers tell a session's requests apart by it,
+	// over all its connections.
+	LastXid int32
+
 	conn net.Conn
-	xid  int32
 }
 
 // A Request is one to send. Body may be any record, also one that does not
@@ -104,8 +108,8 @@ func (c *Client) nextXid(op jute.Op) int32 {
 	case jute.OpSetWatches, jute.OpSetWatches2:
 		return jute.XidSetWatches
 	}
-	c.xid++
-	return c.xid
+	c.LastXid++
+	return c.LastXid
 }
 
 // SendRaw sends bytes as they are.
