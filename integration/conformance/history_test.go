@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/zkrecipes/zkrecipes/integration/conformance/bareclient"
+	"github.com/zkrecipes/zkrecipes/integration/internal/proof"
 	"github.com/zkrecipes/zkrecipes/internal/jute"
 )
 
@@ -52,15 +53,16 @@ func (st step) GoString() string {
 // TestRandomHistoriesGoTheSameWayOnAllServers has the vocabulary in which 3.8
 // and 3.9 agree.
 func TestRandomHistoriesGoTheSameWayOnAllServers(t *testing.T) {
-	compareHistories(t, kinds, vocabulary{})
+	compareHistories(t, "all", kinds, vocabulary{})
 }
 
 // TestRandomHistoriesGoTheSameWayOn38 has that in which they do not, too.
 func TestRandomHistoriesGoTheSameWayOn38(t *testing.T) {
-	compareHistories(t, slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return k.newer }), vocabulary{full: true})
+	compareHistories(t, "38", slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return k.newer }), vocabulary{full: true})
 }
 
-func compareHistories(t *testing.T, kinds []kind, v vocabulary) {
+func compareHistories(t *testing.T, name string, kinds []kind, v vocabulary) {
+	report := proof.New(t, "conformance-"+name, "The same random histories on real servers and on the one for tests")
 	addrs := make([]string, len(kinds))
 	for i, k := range kinds {
 		addrs[i] = k.start(t, seldom)
@@ -83,7 +85,10 @@ func compareHistories(t *testing.T, kinds []kind, v vocabulary) {
 		histories++
 	})
 	compared.random.Add(int64(operations))
-	t.Logf("%d operations of %d random histories compared on %d servers", operations, histories, len(kinds))
+	for _, k := range kinds {
+		report.Printf("- %s", k.name)
+	}
+	report.Printf("%d operations of %d random histories from %d sessions gave the same on all of them.", operations, histories, historySessions)
 }
 
 func play(t tb, k kind, addr string, history []step) *script {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/zkrecipes/zkrecipes/integration/internal/notes"
 )
 
 //go:embed CuratorPeer.java
@@ -134,6 +136,6 @@ func giveUp(t testing.TB, err error) {
 	if os.Getenv("CI") != "" {
 		t.Fatalf("%v", err)
 	}
-	fmt.Fprintf(os.Stderr, "peers: SKIPPED %s: %v\n", t.Name(), err)
+	notes.Say("peers", "SKIPPED "+t.Name()+": "+err.Error())
 	t.Skipf("%v", err)
 }

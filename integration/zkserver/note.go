@@ -1,31 +1,6 @@
 package zkserver
 
-import (
-	"fmt"
-	"os"
-	"sync"
-)
+import "github.com/zkrecipes/zkrecipes/integration/internal/notes"
 
-// notes holds what was said already.
-var notes sync.Map
-
-// note says something once to whoever runs the tests. Go hides the output of
-// packages that pass, so it also goes to the file that ZKR_NOTES names, which
-// make prints at the end.
-func note(text string) {
-	if _, said := notes.LoadOrStore(text, true); said {
-		return
-	}
-	fmt.Fprintln(os.Stderr, "zkserver: "+text)
-	name := os.Getenv("ZKR_NOTES")
-	if name == "" {
-		return
-	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "zkserver:", err)
-		return
-	}
-	defer f.Close()
-	_, _ = fmt.Fprintln(f, text) // stderr has it
-}
+// note says something once to whoever runs the tests.
+func note(text string) { notes.Say("zkserver", text) }
