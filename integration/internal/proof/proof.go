@@ -88,8 +88,8 @@ func (r *Report) write() (string, error) {
 	if r.t.Failed() {
 		verdict = "FAILED"
 	}
-	text := fmt.Sprintf("# %s\n\n`ZKR_STORM=full go test -race -run '^%s$' ./%s` in `integration`, %s, %d CPUs, %s: %s after %v.\n\n%s\n",
-		r.title, r.t.Name(), packageName(), time.Now().Format(time.DateOnly), runtime.NumCPU(), runtime.Version(),
+	text := fmt.Sprintf("# %s\n\n`ZKR_STORM=full go test %s-run '^%s$' ./%s` in `integration`, %s, %d CPUs, %s: %s after %v.\n\n%s\n",
+		r.title, raceFlag, r.t.Name(), packageName(), time.Now().Format(time.DateOnly), runtime.NumCPU(), runtime.Version(),
 		verdict, time.Since(r.start).Round(time.Second), strings.Join(r.lines, "\n\n"))
 	path := filepath.Join(dir, r.name+".md")
 	return path, os.WriteFile(path, []byte(text), 0o644)
