@@ -34,6 +34,20 @@ func TestTwoWatchesOfASessionOnAPathAreOne(t *testing.T) {
 	})
 }
 
+func TestEventsTellTheirTransactionFrom39On(t *testing.T) {
+	onAll(t, func(s *script) {
+		a, b := s.open("a"), s.open("b")
+		a.watchExists("/x").is(jute.NoNode)
+		made := b.make("/x", jute.ModePersistent).zxid
+		b.make("/y", jute.ModePersistent).ok()
+		a.saw(s.created("/x"))
+		require.Equal(s.t, onNewer(s, -1, made), a.cause)
+		a.do(jute.OpSetWatches, &jute.SetWatchesRequest{Data: []string{s.at("/no")}, Exist: []string{}, Child: []string{}}).ok()
+		a.saw(s.deleted("/no"))
+		require.EqualValues(s.t, -1, a.cause, "the server does not know when it went")
+	})
+}
+
 func TestDeletionIsToldOnceToAllKindsOfWatches(t *testing.T) {
 	onAll(t, func(s *script) {
 		a, b := s.open("a"), s.open("b")
