@@ -108,6 +108,11 @@ func TestObserveHasOneWatchOnTheLeaderAlone(t *testing.T) {
 		}
 		require.Zero(t, srv.Requests(zktest.OpGetChildren2, id))
 		require.Zero(t, srv.Requests(zktest.OpGetData, id))
+		o.cable.Cut()
+		time.Sleep(2 * T)
+		require.Equal(t, []string{"a"}, v.ids())
+		require.Zero(t, srv.Requests(zktest.OpGetChildren2, id), "the first in line stays so while it is there")
+		srv.ResetRequests()
 		next := b.wait()
 		resign(t, term)
 		elected(t, next, 0)

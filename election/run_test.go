@@ -44,6 +44,7 @@ func TestPlaceIsGivenUpWhenTheFunctionHasReturned(t *testing.T) {
 				require.NoError(t, term.Err(), "the place is kept while the function runs")
 				require.Contains(t, candidates(srv), term.Lease().Node()[len(path)+1:])
 				require.Empty(t, rb.began)
+				require.Equal(t, name != "resigned", a.IsLeader())
 
 				var leader bool
 				srv.On(zktest.Match{Op: zktest.OpDelete}).Call(func(zktest.Request) {
