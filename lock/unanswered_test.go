@@ -34,3 +34,21 @@ func TestRequestThatIsNeverAnsweredIsMadeAnew(t *testing.T) {
 		})
 	}
 }
+
+// After an outage of all servers the sessions are still good: what a holder has
+// lost by its clock is deleted at once, and a waiter has kept its place.
+func TestSessionsAreKeptOverAnOutageOfAllServers(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a, b := join(t, srv), join(t, srv)
+		la := a.hold()
+		next := b.wait()
+		ids := []int64{a.session(), b.session()}
+		srv.Down()
+		time.Sleep(2 * T)
+		require.Error(t, la.Err())
+		require.NoError(t, srv.Up())
+		lb := granted(t, next, 2*time.Second)
+		require.Equal(t, ids, []int64{a.session(), b.session()})
+		release(t, lb)
+	})
+}

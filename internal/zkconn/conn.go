@@ -43,7 +43,7 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 		c.mail.poke()
 		onChange()
 	}
-	c.g = newGuard(cfg, c.watches.has)
+	c.g = newGuard(cfg, c.watches.has, c.mail.poke)
 	conn, events, err := zk.Connect(cfg.Servers, cfg.Timeout,
 		zk.WithDialer(c.g.dial),
 		zk.WithHostProvider(newHosts(c.g)),
@@ -104,7 +104,6 @@ func (c *Conn) run() {
 		select {
 		case <-c.mail.signal:
 		case <-watchdog.C:
-			watchdog.Reset(c.g.silence())
 		case <-c.g.done:
 			over = true
 		}
@@ -114,6 +113,7 @@ func (c *Conn) run() {
 		if over || c.reconnected.Swap(false) {
 			c.watches.wakeAll()
 		}
+		watchdog.Reset(c.g.silence())
 	}
 	c.zk.Close() // tells the server if it can, within a second or two
 	c.g.sever()

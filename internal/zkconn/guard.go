@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 type guard struct {
 	cfg     Config
 	watched func(path []byte) bool // whether somebody wants to hear of a path
+	wake    func()                 // makes run look how long no server has answered
 	chain   *leaseclock.Chain
 	ctx     context.Context // ends with the session, and with it dials under way
 	cancel  context.CancelFunc
@@ -28,14 +30,16 @@ type guard struct {
 	over      error              // why the session is over, nil while it lasts
 	done      chan struct{}      // closed when it is over
 	connects  int                // handshakes that succeeded
+	mute      bool               // servers take handshakes and do not answer
 	heard     leaseclock.Instant // when a server last answered
 	shortLife int                // connections in a row that ended right after the handshake
 }
 
-func newGuard(cfg Config, watched func(path []byte) bool) *guard {
+func newGuard(cfg Config, watched func(path []byte) bool, wake func()) *guard {
 	g := &guard{
 		cfg:     cfg,
 		watched: watched,
+		wake:    wake,
 		chain:   leaseclock.NewChain(cfg.Tick),
 		ready:   make(chan struct{}),
 		done:    make(chan struct{}),
@@ -135,7 +139,7 @@ func (g *guard) connected(w *wire, h handshake) error {
 	fresh := g.sessionID == 0
 	g.sessionID = h.sessionID
 	g.connects++
-	g.heard = g.cfg.Now()
+	g.heard, g.mute = g.cfg.Now(), false
 	w.link = g.chain.Connect(w.sentAt, g.cfg.Now(), h.timeout, fresh)
 	w.since = g.cfg.Now()
 	close(g.ready)
@@ -160,7 +164,9 @@ func (g *guard) disconnected(w *wire, err error) {
 	}
 	g.wire = nil
 	wasReady := w.link != nil
-	if wasReady {
+	if !wasReady {
+		g.mute = g.mute || errors.Is(err, os.ErrDeadlineExceeded)
+	} else {
 		g.ready = make(chan struct{})
 		if g.cfg.Now()-w.since < g.cfg.Timeout/10 {
 			g.shortLife++
@@ -172,6 +178,8 @@ func (g *guard) disconnected(w *wire, err error) {
 	g.failed(fmt.Errorf("connection to %s: %w", w.RemoteAddr(), err))
 	if wasReady {
 		g.cfg.OnChange()
+	} else {
+		g.wake()
 	}
 }
 
@@ -188,23 +196,28 @@ func (g *guard) hear(now leaseclock.Instant) {
 	g.heard = now
 }
 
-// silence gives the session up when no server has answered for a session
-// timeout: its leases are long over, and if the servers do hear us, each new
-// handshake keeps it alive, with its znodes in everybody's way. It returns how
-// long to wait before the next look.
+// silence gives a session up that no server has answered for long: its leases
+// are over. Where servers take a handshake and do not answer, they may hear it
+// and keep the session alive by it, with its znodes in everybody's way; then one
+// session timeout is long. Where there is nobody to hear it, as in an outage of
+// all servers, the session is worth more: with it its znodes can be deleted
+// afterwards. It returns how long to wait before the next look.
 func (g *guard) silence() time.Duration {
 	g.mu.Lock()
-	known, heard := g.sessionID != 0, g.heard
+	known, heard, mute := g.sessionID != 0, g.heard, g.mute
 	g.mu.Unlock()
-	timeout := g.chain.Timeout()
 	if !known {
 		return g.cfg.Timeout
 	}
-	if left := heard + timeout - g.cfg.Now(); left > 0 {
+	limit := g.chain.Timeout()
+	if !mute {
+		limit *= 4
+	}
+	if left := heard + limit - g.cfg.Now(); left > 0 {
 		return left
 	}
-	g.finish(fmt.Errorf("%w: given up, no answer from any server for %v", ErrExpired, timeout))
-	return timeout
+	g.finish(fmt.Errorf("%w: given up, no answer from any server for %v", ErrExpired, limit))
+	return limit
 }
 
 // conclude makes the session over, for everybody who asks, but leaves the
