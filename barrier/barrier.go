@@ -90,7 +90,7 @@ func (w *wait) on(ctx context.Context, s *recipes.Session) error {
 			watch.Stop()
 			return nil
 		}
-		err = awaitChange(ctx, s, w.b.path, watch)
+		_, err = awaitChange(ctx, s, w.b.path, watch)
 		watch.Stop()
 		if err != nil || watch.Deleted() {
 			return err
@@ -98,29 +98,28 @@ func (w *wait) on(ctx context.Context, s *recipes.Session) error {
 	}
 }
 
-// awaitChange returns when it is time to look again. Events can be lost; a look
-// now and then finds out.
-func awaitChange(ctx context.Context, s *recipes.Session, path string, watches ...*recipes.Watch) error {
+// awaitChange returns when it is time to look again. Events can be lost, so it is
+// time now and then; changed is false then.
+func awaitChange(ctx context.Context, s *recipes.Session, path string, watches ...*recipes.Watch) (changed bool, err error) {
 	timer := time.NewTimer(s.Timeout())
 	defer timer.Stop()
 	var other <-chan struct{}
 	if len(watches) > 1 {
 		other = watches[1].C
 	}
-	var cause error
 	select {
 	case <-watches[0].C:
+		return true, nil
 	case <-other:
+		return true, nil
 	case <-timer.C:
+		return false, nil
 	case <-s.Done():
-		cause = s.Err()
+		err = s.Err()
 	case <-ctx.Done():
-		cause = ctx.Err()
+		err = ctx.Err()
 	}
-	if cause != nil {
-		return &recipes.OpError{Op: "wait at", Path: path, Session: s.ID(), Err: cause}
-	}
-	return nil
+	return false, &recipes.OpError{Op: "wait at", Path: path, Session: s.ID(), Err: err}
 }
 
 // insist calls fn on the session in use, and again on that or the next one where

@@ -370,6 +370,14 @@ func TestParticipantWhoseZnodeIsDeletedComesAgain(t *testing.T) {
 		require.NoError(t, srv.DeleteAll("/barriers"))
 		require.Len(t, children(srv), 1)
 		zkrtest.Pending(t, w)
+
+		// Also where the event never comes.
+		srv.OnEvent(zktest.EventMatch{Session: a.session()}).Suppress()
+		require.NoError(t, srv.Delete(path+"/"+children(srv)[0]))
+		require.Empty(t, children(srv))
+		time.Sleep(T)
+		require.Len(t, children(srv), 1)
+		zkrtest.Pending(t, w)
 		enterAll(t, b)
 		require.NoError(t, returned(t, w, 0))
 	})

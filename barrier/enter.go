@@ -16,6 +16,8 @@ type entry struct {
 	own   *recipes.Owned
 	mine  *recipes.Watch // on its own znode
 	ready *recipes.Watch
+
+	counted bool // too few were there, and nothing is known to have changed since
 }
 
 // errGone says that the participant's znode is gone.
@@ -61,18 +63,35 @@ func (e *entry) look(ctx context.Context) (in bool, err error) {
 	if on {
 		return e.join(ctx, stat)
 	}
+	// Each participant counts when it comes, and so does the one that makes them
+	// enough. Those before it need not.
+	if e.counted {
+		err = gone(e.own.Load(ctx))
+	} else {
+		var there []string
+		if there, err = e.there(ctx); len(there) >= e.d.n {
+			return e.complete(ctx, there)
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	changed, err := awaitChange(ctx, e.s, e.d.path, e.ready, e.mine)
+	e.counted = !changed
+	return false, err
+}
+
+// there reads who is there; the participant itself must be.
+func (e *entry) there(ctx context.Context) ([]string, error) {
 	names, _, err := e.s.Children(ctx, e.d.path)
 	if err != nil {
-		return false, gone(err)
+		return nil, gone(err)
 	}
 	there := members(names)
 	if !slices.Contains(there, e.d.name(e.own)) {
-		return false, errGone
+		return nil, errGone
 	}
-	if len(there) >= e.d.n {
-		return e.complete(ctx, there)
-	}
-	return false, awaitChange(ctx, e.s, e.d.path, e.ready, e.mine)
+	return there, nil
 }
 
 // complete begins the round, in one transaction with a check that those are
@@ -106,19 +125,19 @@ func (e *entry) join(ctx context.Context, ready recipes.Stat) (in bool, err erro
 	if e.own.Token() < fence.Token(ready.Czxid) {
 		return true, nil
 	}
-	names, _, err := e.s.Children(ctx, e.d.path)
+	there, err := e.there(ctx)
 	if err != nil {
-		return false, gone(err)
+		return false, err
 	}
-	for _, name := range members(names) {
+	for _, name := range there {
 		if name == e.d.name(e.own) {
 			continue
 		}
-		stat, there, err := e.s.Exists(ctx, e.d.child(name))
+		stat, ok, err := e.s.Exists(ctx, e.d.child(name))
 		if err != nil {
 			return false, err
 		}
-		if there && stat.Czxid < ready.Czxid {
+		if ok && stat.Czxid < ready.Czxid {
 			return true, nil
 		}
 	}

@@ -84,7 +84,8 @@ func (l *departure) awaitOne(ctx context.Context, s *recipes.Session, name strin
 		return err
 	}
 	defer watch.Stop()
-	return awaitChange(ctx, s, l.d.path, watch)
+	_, err = awaitChange(ctx, s, l.d.path, watch)
+	return err
 }
 
 // last ends the round together with the participant's own place, so that nobody
