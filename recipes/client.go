@@ -240,7 +240,7 @@ func (c *Client) open() (*Session, error) {
 		c.wg.Go(func() { <-conn.Joined() })
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v", translate(err), err) // which credentials it is about
+		return nil, fmt.Errorf("%w: %w", translate(err), err) // which credentials it is about
 	}
 	s.start(conn)
 	return s, nil

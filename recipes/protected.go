@@ -308,15 +308,13 @@ func (s *Session) makeOne(ctx context.Context, dir string) error {
 	if dir == "/" {
 		return s.makeChroot(ctx)
 	}
-	err := errUnimplemented
-	if !s.cfg.persistent && !s.client.noContainers.Load() {
-		_, err = s.Create(ctx, dir, nil, Container, s.cfg.parentACL)
-		if isUnimplemented(err) {
-			s.client.noContainers.Store(true)
-			err = errUnimplemented
-		}
+	mode := Container
+	if s.cfg.persistent || s.client.noContainers.Load() {
+		mode = Persistent
 	}
-	if err == errUnimplemented {
+	_, err := s.Create(ctx, dir, nil, mode, s.cfg.parentACL)
+	if mode == Container && isUnimplemented(err) {
+		s.client.noContainers.Store(true)
 		_, err = s.Create(ctx, dir, nil, Persistent, s.cfg.parentACL)
 	}
 	if errors.Is(err, ErrNodeExists) || errors.Is(err, ErrOutcomeUnknown) {
@@ -339,8 +337,6 @@ func (s *Session) makeChroot(ctx context.Context) error {
 	}
 	return nil
 }
-
-var errUnimplemented = errors.New("recipes: not implemented by the server")
 
 // isUnimplemented recognises the server's code -6, which the client library
 // has no name for.

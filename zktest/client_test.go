@@ -1,6 +1,7 @@
 package zktest_test
 
 import (
+	"errors"
 	"net"
 	"testing"
 	"time"
@@ -111,8 +112,8 @@ func (c *bare) do(op jute.Op, body, reply jute.Record) jute.Code {
 func (c *bare) closed() bool {
 	for {
 		if _, err := c.read(); err != nil {
-			ne, ok := err.(net.Error)
-			return !ok || !ne.Timeout()
+			var ne net.Error
+			return !errors.As(err, &ne) || !ne.Timeout()
 		}
 	}
 }

@@ -2,6 +2,7 @@ package zktest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -294,14 +295,14 @@ func (c *memConn) Write(p []byte) (int, error) {
 }
 
 func (c *memConn) wrap(op string, err error) error {
-	if err == nil || err == io.EOF {
+	if err == nil || errors.Is(err, io.EOF) {
 		return err
 	}
 	return &net.OpError{Op: op, Net: "tcp", Source: c.local, Addr: c.remote, Err: err}
 }
 
 func (c *memConn) Close() error {
-	c.SetDeadline(time.Time{}) // stops the timers
+	_ = c.SetDeadline(time.Time{}) // stops the timers
 	c.in.end(&c.in.noReader)
 	if !c.out.end(&c.out.noMore) {
 		return c.wrap("close", net.ErrClosed)

@@ -11,7 +11,6 @@ import (
 // of several errors a client sees.
 type prep struct {
 	tree     *tree
-	zxid     int64
 	session  int64
 	ids      []identity
 	checkTTL bool // whether nodes with a time to live are allowed

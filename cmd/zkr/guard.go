@@ -52,7 +52,7 @@ func startReady(cmd *exec.Cmd) error {
 		return err
 	}
 	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
-		cmd.Process.Kill()
+		_ = cmd.Process.Kill() // Wait tells what came of it
 		return fmt.Errorf("it is not ready: %w", cmd.Wait())
 	}
 	return nil

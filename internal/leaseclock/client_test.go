@@ -36,7 +36,6 @@ type exchange struct {
 	frame leaseclock.Frame
 	sent  instant
 	write bool
-	after *exchange // the latest write that had been confirmed when this one was sent
 	done  bool
 
 	answered instant

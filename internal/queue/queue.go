@@ -152,6 +152,9 @@ func (q *Queue) Joined(own *recipes.Created) {
 		q.neverTouch()
 	}
 	q.noteSequence(own.Path())
+	if fn := q.c.Trace().Enqueued; fn != nil {
+		fn(recipes.ContenderEvent{Path: own.Path(), Session: own.Session().ID(), Token: own.Token()})
+	}
 }
 
 // grant asks for a lease; a contender that is gone has lost its place.

@@ -68,7 +68,7 @@ type wire struct {
 func newWire(g *guard, conn net.Conn, deadline time.Time) *wire {
 	// Ignored while the handshake lasts: the client library would allow it
 	// several session timeouts, and part of it for ever.
-	conn.SetDeadline(deadline)
+	_ = conn.SetDeadline(deadline) // a connection that cannot have one is broken, which the handshake will show
 	return &wire{
 		Conn:     conn,
 		g:        g,
