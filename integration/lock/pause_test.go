@@ -103,6 +103,7 @@ func TestWriteUnderwayWhenTheLeaseEndsIsRefusedByTheServer(t *testing.T) {
 	p.Pass()
 	require.Error(t, receive(t, "the write's end", written, patience))
 	require.ErrorIs(t, h.Err(), recipes.ErrLost)
+	receive(t, "the end of the session", h.Session().Done(), patience)
 	// What the proxy held back went ahead of the next session's handshake.
 	require.NoError(t, c.session(t).Barrier(within(t, patience)))
 	require.Equal(t, "before", w.data(t, data))
