@@ -123,6 +123,9 @@ func (g *guard) connected(w *wire, h handshake) error {
 	case g.over != nil:
 		defer g.mu.Unlock()
 		return g.over
+	case g.wire != w: // shut while its answer was on the way
+		defer g.mu.Unlock()
+		return net.ErrClosed
 	case h.sessionID == 0 && g.sessionID == 0:
 		defer g.mu.Unlock()
 		return errors.New("server refused a new session")
@@ -229,9 +232,9 @@ func (g *guard) conclude(reason error) {
 		return
 	}
 	g.over = reason
+	g.chain.End() // before anybody hears of it, and compares leases with the clock for the last time
 	close(g.done)
 	g.mu.Unlock()
-	g.chain.End()
 	g.cfg.OnChange()
 }
 
