@@ -1,9 +1,9 @@
 package lock_test
 
 import (
-	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
@@ -27,7 +27,7 @@ func TestMutexAndTheClientLibrarysOwnLockExcludeEachOther(t *testing.T) {
 	// A moment of holding, long enough for somebody else to come in.
 	hold := func() {
 		iv := belief.Interval{From: belief.Now()}
-		runtime.Gosched()
+		time.Sleep(time.Millisecond)
 		iv.To = belief.Now()
 		mu.Lock()
 		defer mu.Unlock()
