@@ -86,19 +86,16 @@ func (rw *RWMutex) refuseUpgrade(ctx context.Context) error {
 // contexts go on, and it keeps the writer's token, since that of a reader made
 // now would be greater than those of writers that wait already.
 //
-// If ctx ends first it returns its error with ErrOutcomeUnknown; the downgrade
-// goes on in the background, and calling again waits for it. It returns
-// ErrNoDowngrade where the sequence numbers of the lock's directory have run
+// A lease for reading stays as it is; for one that is over it returns why. If ctx
+// ends first it returns its error with ErrOutcomeUnknown; the downgrade goes on
+// in the background, and calling again waits for it. It returns ErrNoDowngrade where the sequence numbers of the lock's directory have run
 // out.
 func (rw *RWMutex) Downgrade(ctx context.Context, l *recipes.Lease) error {
 	if l.Path() != rw.Path() {
 		panic("lock: Downgrade of a lease of another lock")
 	}
-	if l.Shared() {
-		return nil
-	}
 	name, ok := rw.q.Downgraded(l.Node())
-	if !ok {
+	if !ok && !l.Shared() {
 		return fmt.Errorf("%w: %s", ErrNoDowngrade, l.Node())
 	}
 	return l.Share(ctx, name, []byte(rw.q.Client().Identity()))

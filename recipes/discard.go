@@ -28,14 +28,19 @@ func (s *Session) Discard(path string) *Deletion { return s.discard(path, 0) }
 
 // discard is Discard that gives back reserved bytes afterwards.
 func (s *Session) discard(path string, reserved int) *Deletion {
-	d := &Deletion{done: make(chan struct{})}
-	s.mu.Lock()
-	s.deleting++
-	s.mu.Unlock()
+	d := s.newDeletion()
 	if !s.spawn(func() { s.deleteUntilGone(d, path, reserved) }) {
 		s.deleted(d, nil, 0)
 	}
 	return d
+}
+
+// newDeletion begins a deletion, which deleted ends.
+func (s *Session) newDeletion() *Deletion {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deleting++
+	return &Deletion{done: make(chan struct{})}
 }
 
 func (s *Session) deleteUntilGone(d *Deletion, path string, reserved int) {
@@ -107,9 +112,8 @@ func (d *Deletion) await(ctx context.Context) error {
 func (s *Session) giveUp(dir, uuid string, reserved int) {
 	s.mu.Lock()
 	s.givenUp[uuid] = struct{}{}
-	s.deleting++
 	s.mu.Unlock()
-	d := &Deletion{done: make(chan struct{})}
+	d := s.newDeletion()
 	if !s.spawn(func() { s.findAndDelete(d, dir, uuid, reserved) }) {
 		s.deleted(d, nil, 0)
 	}

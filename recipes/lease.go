@@ -215,32 +215,47 @@ func (l *Lease) Verify(ctx context.Context) error {
 // they arrive. It returns ErrLost if the lease is over, and ErrOutcomeUnknown
 // where the answer was lost.
 func (l *Lease) Txn(ctx context.Context, ops ...Op) ([]Result, error) {
-	if err := l.awaitSwap(ctx); err != nil {
-		return nil, err
-	}
-	if err := l.Err(); err != nil {
-		return nil, err
-	}
-	nodes := l.owned()
-	all := make([]Op, 0, len(nodes)+len(ops))
-	for _, n := range nodes {
-		all = append(all, CheckOp(n.path, -1))
-	}
-	results, err := l.s.Multi(ctx, append(all, ops...)...)
-	for i := range min(len(nodes), len(results)) {
-		if errors.Is(results[i].Err, ErrNoNode) {
+	for {
+		if err := l.awaitSwap(ctx); err != nil {
+			return nil, err
+		}
+		if err := l.Err(); err != nil {
+			return nil, err
+		}
+		nodes := l.owned()
+		results, err := l.s.Multi(ctx, append(checks(nodes), ops...)...)
+		if n := missing(nodes, results); n != nil {
+			if !l.stillNeeds(n) {
+				continue // it was exchanged for another one, and nothing has happened
+			}
 			l.lose(errNodeGone)
 			return nil, l.Err()
 		}
+		if errors.Is(err, ErrSessionExpired) || errors.Is(err, ErrClosed) {
+			l.until(l.s.now()) // the session's end is the lease's
+			return nil, errors.Join(l.Err(), err)
+		}
+		return results[min(len(nodes), len(results)):], err
 	}
-	if errors.Is(err, ErrSessionExpired) || errors.Is(err, ErrClosed) {
-		l.until(l.s.now()) // the session's end is the lease's
-		return nil, errors.Join(l.Err(), err)
+}
+
+// checks demands that the znodes exist.
+func checks(nodes []*Owned) []Op {
+	ops := make([]Op, len(nodes))
+	for i, n := range nodes {
+		ops[i] = CheckOp(n.path, -1)
 	}
-	if len(results) >= len(nodes) {
-		results = results[len(nodes):]
+	return ops
+}
+
+// missing returns the znode whose check failed, nil if none did.
+func missing(nodes []*Owned, results []Result) *Owned {
+	for i := range min(len(nodes), len(results)) {
+		if errors.Is(results[i].Err, ErrNoNode) {
+			return nodes[i]
+		}
 	}
-	return results, err
+	return nil
 }
 
 var errNodeGone = errors.New("its znode was deleted by somebody else")
@@ -289,6 +304,10 @@ func (l *Lease) discard() []*Deletion {
 	if l.deletion == nil {
 		for _, n := range l.nodes {
 			l.deletion = append(l.deletion, n.Discard())
+		}
+		if l.swap != nil {
+			l.swap.gone = l.s.newDeletion()
+			l.deletion = append(l.deletion, l.swap.gone)
 		}
 	}
 	return l.deletion

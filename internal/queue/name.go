@@ -59,6 +59,9 @@ type entry struct {
 // then being positive.
 const maxSeq = math.MaxInt32
 
+// numbered reports whether the contender's number is one of its own.
+func (e entry) numbered() bool { return e.seq >= 0 && e.seq < maxSeq }
+
 // parse returns the contender that a name stands for; ok is false for strangers.
 func (l Layout) parse(name string) (e entry, ok bool) {
 	for _, tag := range l {

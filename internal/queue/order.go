@@ -61,7 +61,7 @@ func btoi(b bool) int {
 // numbersTell reports whether sorted numbers show the order of creation.
 func numbersTell(sorted []entry) bool {
 	for i, e := range sorted {
-		if e.seq < 0 || e.seq >= maxSeq {
+		if !e.numbered() {
 			return false
 		}
 		// A read lock that was made out of a write lock bears its number, and
@@ -73,11 +73,8 @@ func numbersTell(sorted []entry) bool {
 	return true
 }
 
+// byCreation sorts contenders by the transactions that made them.
 func (q *Queue) byCreation(ctx context.Context, s *recipes.Session, entries []entry) ([]entry, error) {
-	type dated struct {
-		entry
-		czxid int64
-	}
 	alive := make([]dated, 0, len(entries))
 	for _, e := range entries {
 		stat, ok, err := s.Exists(ctx, q.path(e))
@@ -88,12 +85,38 @@ func (q *Queue) byCreation(ctx context.Context, s *recipes.Session, entries []en
 			alive = append(alive, dated{e, stat.Czxid})
 		}
 	}
-	slices.SortFunc(alive, func(a, b dated) int { return cmp.Compare(a.czxid, b.czxid) })
-	entries = entries[:0]
-	for _, d := range alive {
-		entries = append(entries, d.entry)
+	return sortDated(alive), nil
+}
+
+// dated is a contender and the transaction that made it.
+type dated struct {
+	entry
+	czxid int64
+}
+
+// sortDated sorts contenders by their transactions. A reader that was made out
+// of a writer is younger than its place, which its number tells: before all that
+// have a greater one, or none that is their own.
+func sortDated(alive []dated) []entry {
+	places := slices.Clone(alive)
+	for i, r := range alive {
+		if !r.tag.Shared || !r.numbered() {
+			continue
+		}
+		for _, e := range alive {
+			if e.czxid < r.czxid && (!e.numbered() || e.seq > r.seq) {
+				places[i].czxid = min(places[i].czxid, e.czxid-1)
+			}
+		}
 	}
-	return entries, nil
+	slices.SortFunc(places, func(a, b dated) int {
+		return cmp.Or(cmp.Compare(a.czxid, b.czxid), cmp.Compare(a.seq, b.seq))
+	})
+	entries := make([]entry, len(places))
+	for i, d := range places {
+		entries[i] = d.entry
+	}
+	return entries
 }
 
 // index returns where a contender of ours stands, -1 if it does not.

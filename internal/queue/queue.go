@@ -183,7 +183,7 @@ func PlaceLost(err error) error {
 // its own, at the end of the range.
 func (q *Queue) Downgraded(path string) (name string, ok bool) {
 	e, ok := q.layout.parse(path[len(q.dir)+1:])
-	if !ok || e.tag != Writer || e.seq < 0 || e.seq >= maxSeq {
+	if !ok || e.tag != Writer || !e.numbered() {
 		return "", false
 	}
 	return fmt.Sprintf("_c_%s-%s%010d", recipes.NewUUID(), Reader.Text, e.seq), true
