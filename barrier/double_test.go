@@ -532,7 +532,7 @@ func TestDoubleWithPeers(t *testing.T) {
 		require.Contains(t, children(srv), "ready")
 		w = a.leave()
 		zkrtest.Pending(t, w)
-		require.NoError(t, srv.Delete(path+"/ready"))
+		require.NotContains(t, children(srv), "ready", "kazoo would wait for it to leave")
 		require.NoError(t, srv.Delete(peer))
 		require.NoError(t, returned(t, w, 0))
 		require.Empty(t, children(srv))

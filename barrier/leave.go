@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/zkrecipes/zkrecipes/recipes"
 )
@@ -28,8 +29,13 @@ func (l *departure) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.others = slices.DeleteFunc(there, func(name string) bool { return name == l.d.name(l.own) })
+	l.others = slices.DeleteFunc(slices.Clone(there), func(name string) bool { return name == l.d.name(l.own) })
 	slices.Sort(l.others)
+	if slices.ContainsFunc(l.others, isKazoo) {
+		if err := l.endRound(ctx); err != nil {
+			return l.lost(err)
+		}
+	}
 	for len(l.others) > 0 && l.d.name(l.own) < l.others[0] {
 		if err := l.awaitOne(ctx, l.s, l.others[len(l.others)-1]); err != nil {
 			return l.lost(err)
@@ -46,6 +52,21 @@ func (l *departure) run(ctx context.Context) error {
 		return err
 	}
 	return insist(ctx, l.d.c, func(s *recipes.Session) error { return l.awaitOthers(ctx, s) })
+}
+
+// endRound deletes ready for kazoo's sake, which takes it for one more participant
+// that is to leave. All of its own delete it when they set out, so that it is
+// gone when the last one has, though it may have been made again in between.
+func (l *departure) endRound(ctx context.Context) error {
+	for {
+		err := l.s.Delete(ctx, l.d.ready, -1)
+		switch {
+		case errors.Is(err, recipes.ErrNoNode):
+			return nil
+		case err == nil, !errors.Is(err, recipes.ErrOutcomeUnknown), ctx.Err() != nil:
+			return err
+		}
+	}
 }
 
 // list reads who is there; the participant itself must be.
@@ -149,4 +170,9 @@ func (l *departure) tidy(ctx context.Context, s *recipes.Session, names []string
 	if stat, there, err := s.Exists(ctx, l.d.ready); err == nil && there {
 		_ = l.d.clear(ctx, s, stat)
 	}
+}
+
+// isKazoo recognises kazoo's participants: 32 hexadecimal digits.
+func isKazoo(name string) bool {
+	return len(name) == 32 && strings.Trim(name, "0123456789abcdef") == ""
 }
