@@ -119,10 +119,11 @@ func (s *Session) provenWrite(ctx context.Context, path string, nodes []*Owned) 
 
 func (s *Session) newLease(c Claim, g leaseclock.Grant, now time.Duration) (*Lease, error) {
 	l := &Lease{s: s, path: c.Path, token: c.Nodes[0].token, nodes: c.Nodes, shared: c.Shared, grant: g, since: now}
+	s.admit(l) // first, so that whatever ends it from here on also takes it out again
 	if !l.takeWatches() {
+		l.finish(errNodeGone)
 		return nil, &OpError{Op: "grant", Path: c.Path, Session: s.ID(), Err: ErrNoNode}
 	}
-	s.admit(l)
 	if s.conn.Reason() != nil {
 		l.until(s.now()) // the keeper has gone home, and ends no lease any more
 	}

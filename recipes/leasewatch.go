@@ -45,7 +45,7 @@ func (s *Session) arm() time.Duration {
 		s.arming = s.arming[1:]
 		s.mu.Unlock()
 		if l.watch() {
-			s.look(l)
+			s.look(l) // also where it listens already: a reconnect may have disarmed that
 		}
 	}
 }
@@ -63,22 +63,21 @@ func (l *Lease) takeWatches() bool {
 	for _, n := range l.nodes {
 		alive = !n.unwatch() && alive
 	}
-	if !alive {
-		l.finish(errNodeGone)
-	}
 	return alive
 }
 
-// watch listens for events of the lease's znodes; false means that it is over,
-// or listens already.
+// watch listens for events of the lease's znodes, unless it does already; false
+// means that it is over.
 func (l *Lease) watch() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err != nil || l.unwatch != nil {
+	if l.err != nil {
 		return false
 	}
-	for _, n := range l.nodes {
-		l.unwatch = append(l.unwatch, l.s.conn.Watch(l.s.abs(n.path), l.onEvent))
+	if l.unwatch == nil {
+		for _, n := range l.nodes {
+			l.unwatch = append(l.unwatch, l.s.conn.Watch(l.s.abs(n.path), l.onEvent))
+		}
 	}
 	return true
 }

@@ -122,8 +122,10 @@ func (w *wait) watch(ctx context.Context, before []entry, b blockers, timer <-ch
 	select {
 	case <-watch.C:
 		return watch.Deleted(), nil
-	case <-w.mine: // perhaps deleted by somebody else
-		w.due = true
+	case <-w.mine:
+		// Perhaps deleted by somebody else. If it is not, reading it arms the watch
+		// again, which a reconnect has cost it.
+		return false, w.own.Load(ctx)
 	case <-timer:
 		w.due = true
 	case <-w.s.Done():
