@@ -11,9 +11,15 @@ import (
 
 // What holds on real servers too, where integration runs the same suite. Its
 // time is real.
-func TestMutexOnAnyServer(t *testing.T) {
-	srv := zktest.Start(t, zktest.WithTick(zkrtest.Tick))
-	recipetest.Mutex(t, func(t *testing.T, opts ...recipes.Option) *recipes.Client {
-		return zkrtest.Dial(t, srv, opts...)
-	})
+func TestOnAnyServer(t *testing.T) {
+	for name, suite := range map[string]func(*testing.T, recipetest.Dialer){
+		"Mutex": recipetest.Mutex, "RWMutex": recipetest.RWMutex,
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := zktest.Start(t, zktest.WithTick(zkrtest.Tick))
+			suite(t, func(t *testing.T, opts ...recipes.Option) *recipes.Client {
+				return zkrtest.Dial(t, srv, opts...)
+			})
+		})
+	}
 }

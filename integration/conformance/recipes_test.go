@@ -10,18 +10,22 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes"
 )
 
-// The suite that the recipes' own tests run on zktest, on every kind of server.
-func TestMutexOnAnyServer(t *testing.T) {
-	for _, k := range kinds {
-		t.Run(k.name, func(t *testing.T) {
-			addr := k.start(t, seldom)
-			recipetest.Mutex(t, func(t *testing.T, opts ...recipes.Option) *recipes.Client {
-				opts = append([]recipes.Option{recipes.WithSessionTimeout(10 * time.Second), recipes.WithTickTime(tick)}, opts...)
-				c, err := recipes.Dial(t.Context(), addr, opts...)
-				require.NoError(t, err)
-				t.Cleanup(c.Close)
-				return c
+// The suites that the recipes' own tests run on zktest, on every kind of server.
+func TestRecipesOnAnyServer(t *testing.T) {
+	for name, suite := range map[string]func(*testing.T, recipetest.Dialer){
+		"Mutex": recipetest.Mutex, "RWMutex": recipetest.RWMutex,
+	} {
+		for _, k := range kinds {
+			t.Run(name+" on "+k.name, func(t *testing.T) {
+				addr := k.start(t, seldom)
+				suite(t, func(t *testing.T, opts ...recipes.Option) *recipes.Client {
+					opts = append([]recipes.Option{recipes.WithSessionTimeout(10 * time.Second), recipes.WithTickTime(tick)}, opts...)
+					c, err := recipes.Dial(t.Context(), addr, opts...)
+					require.NoError(t, err)
+					t.Cleanup(c.Close)
+					return c
+				})
 			})
-		})
+		}
 	}
 }

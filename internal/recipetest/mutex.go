@@ -16,10 +16,7 @@ import (
 
 // Mutex tests lock.Mutex.
 func Mutex(t *testing.T, dial Dialer) {
-	for _, fact := range []struct {
-		name string
-		test func(*suite)
-	}{
+	runAll(t, dial, []fact{
 		{"HeldByOneAtATime", mutexHeldByOne},
 		{"ServesInTheOrderOfArrival", mutexOrder},
 		{"TokensGrowAlsoWithANewDirectory", mutexTokens},
@@ -33,30 +30,22 @@ func Mutex(t *testing.T, dial Dialer) {
 		{"VerifyAsksTheServers", mutexVerify},
 		{"TxnCommitsUnderTheLeaseOnly", mutexTxn},
 		{"ClosedClientGivesWay", mutexClose},
-	} {
-		run(t, dial, fact.name, fact.test)
-	}
+	})
 }
 
 // contender is a mutex of a client of its own.
 type contender struct {
 	*lock.Mutex
-	s        *suite
-	client   *recipes.Client
-	position chan lock.Wait // the newest; holds one at most
+	s      *suite
+	client *recipes.Client
+	places places
 }
 
 func (s *suite) contender(opts ...recipes.Option) *contender {
 	s.Helper()
-	c := &contender{s: s, client: s.dial(s.T, opts...), position: make(chan lock.Wait, 1)}
+	c := &contender{s: s, client: s.dial(s.T, opts...), places: make(places, 1)}
 	var err error
-	c.Mutex, err = lock.NewMutex(c.client, s.path, lock.WithOnWait(func(w lock.Wait) {
-		select {
-		case <-c.position:
-		default:
-		}
-		c.position <- w
-	}))
+	c.Mutex, err = lock.NewMutex(c.client, s.path, c.places.option())
 	require.NoError(s, err)
 	return c
 }
@@ -70,16 +59,9 @@ func (c *contender) hold() *recipes.Lease {
 }
 
 // queue asks for the lock in the background and returns when it has its place.
-func (c *contender) queue(ctx context.Context) (<-chan outcome, lock.Wait) {
+func (c *contender) queue() (<-chan outcome, lock.Wait) {
 	c.s.Helper()
-	o := inBackground(func() (*recipes.Lease, error) { return c.Lock(ctx) })
-	select {
-	case w := <-c.position:
-		return o, w
-	case <-c.s.ctx.Done():
-		require.FailNow(c.s, "no place in the queue")
-		return nil, lock.Wait{}
-	}
+	return c.s.waits(c.places, c.Lock)
 }
 
 func mutexHeldByOne(s *suite) {
@@ -114,7 +96,7 @@ func mutexOrder(s *suite) {
 	const waiters = 5
 	var waits []<-chan outcome
 	for i := range waiters {
-		wait, place := s.contender().queue(s.ctx)
+		wait, place := s.contender().queue()
 		require.Equal(s, i+1, place.Position)
 		require.Equal(s, holder.Token(), place.Holder.Token)
 		waits = append(waits, wait)
@@ -171,7 +153,7 @@ func mutexQueue(s *suite) {
 	require.NoError(s, err)
 	require.Empty(s, empty)
 	holder := a.hold()
-	wait, _ := b.queue(s.ctx)
+	wait, _ := b.queue()
 	list, err := b.Queue(s.ctx)
 	require.NoError(s, err)
 	require.Len(s, list, 2)
@@ -193,17 +175,12 @@ func mutexCancel(s *suite) {
 	a, b, c := s.contender(), s.contender(), s.contender()
 	holder := a.hold()
 	ctx, cancel := context.WithCancel(s.ctx)
-	left, _ := b.queue(ctx)
-	stays, place := c.queue(s.ctx)
+	left, _ := s.waits(b.places, func(context.Context) (*recipes.Lease, error) { return b.Lock(ctx) })
+	stays, place := c.queue()
 	require.Equal(s, 2, place.Position)
 	cancel()
 	require.ErrorIs(s, s.awaited(left).err, context.Canceled)
-	select {
-	case w := <-c.position:
-		require.Equal(s, 1, w.Position, "who leaves is not waited for")
-	case <-s.ctx.Done():
-		require.FailNow(s, "the place of who left is kept")
-	}
+	require.Equal(s, 1, s.place(c.places).Position, "who leaves is not waited for")
 	require.Len(s, s.children(), 2)
 	s.pending(stays, holder)
 	s.release(holder)
@@ -261,7 +238,7 @@ func mutexDo(s *suite) {
 func mutexDirectoryDeleted(s *suite) {
 	a, b := s.contender(), s.contender()
 	holder := a.hold()
-	wait, _ := b.queue(s.ctx)
+	wait, _ := b.queue()
 	s.deleteAll(s.session())
 	select {
 	case <-holder.Done():
@@ -311,7 +288,7 @@ func mutexTxn(s *suite) {
 func mutexClose(s *suite) {
 	a, b := s.contender(), s.contender()
 	holder := a.hold()
-	wait, _ := b.queue(s.ctx)
+	wait, _ := b.queue()
 	a.client.Close()
 	require.Error(s, holder.Err())
 	next := s.granted(wait)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/lock"
 	"github.com/zkrecipes/zkrecipes/recipes"
 )
 
@@ -97,6 +98,51 @@ func (s *suite) clean() {
 	s.deleteAll(session)
 	err := session.Delete(s.ctx, s.path[:strings.LastIndex(s.path, "/")], -1)
 	require.True(s, err == nil || outdated(err), "%v", err)
+}
+
+// A fact about a recipe, and its test.
+type fact struct {
+	name string
+	test func(*suite)
+}
+
+func runAll(t *testing.T, dial Dialer, facts []fact) {
+	for _, f := range facts {
+		run(t, dial, f.name, f.test)
+	}
+}
+
+// places tells where a contender stands while it waits.
+type places chan lock.Wait
+
+// option has every place told. What is not looked at is overwritten by the next.
+func (p places) option() lock.Option {
+	return lock.WithOnWait(func(w lock.Wait) {
+		select {
+		case <-p:
+		default:
+		}
+		p <- w
+	})
+}
+
+// waits makes a call that will wait, and returns when it has its place.
+func (s *suite) waits(p places, call func(context.Context) (*recipes.Lease, error)) (<-chan outcome, lock.Wait) {
+	s.Helper()
+	c := inBackground(func() (*recipes.Lease, error) { return call(s.ctx) })
+	return c, s.place(p)
+}
+
+// place waits for the next place.
+func (s *suite) place(p places) lock.Wait {
+	s.Helper()
+	select {
+	case w := <-p:
+		return w
+	case <-s.ctx.Done():
+		require.FailNow(s, "no place in the queue")
+		return lock.Wait{}
+	}
 }
 
 // outcome is what a call in the background returned.
