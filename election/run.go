@@ -71,15 +71,15 @@ func (e *Election) round(ctx context.Context, fn func(context.Context, *Term) er
 	return true, e.judge(ctx, t, failure)
 }
 
-// lead calls fn for one term. An error that it had reason to return is a
-// *stopped.
+// lead calls fn for one term. An error that it returns after it was told to stop
+// is a *stopped.
 func (e *Election) lead(ctx context.Context, t *Term, fn func(context.Context, *Term) error) error {
 	work, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	t.begin(stop)
 	defer e.onDuty(work, t)()
 	err := fn(work, t)
-	if err != nil && (work.Err() != nil || !t.leads()) {
+	if err != nil && (work.Err() != nil || !t.leads() || t.lease.Session().Err() != nil) {
 		return &stopped{err}
 	}
 	return err
@@ -94,29 +94,31 @@ func (s *stopped) Unwrap() error { return s.err }
 // judge decides whether what fn returned ends Run.
 func (e *Election) judge(ctx context.Context, t *Term, failure error) error {
 	var s *stopped
-	switch {
-	case errors.As(failure, &s):
-		failure = s.err
-	case !isEnd(failure):
+	if !errors.As(failure, &s) {
 		return failure
 	}
 	switch {
-	case failure == nil, isEnd(failure), errors.Is(failure, context.Canceled), errors.Is(failure, context.DeadlineExceeded):
+	case isEnd(s.err), ctx.Err() != nil && errors.Is(s.err, context.Cause(ctx)):
 		return nil
-	case ctx.Err() == nil:
-		e.c.Logger().Warn("function of a leader failed after it was told to stop",
-			"path", e.Path(), "token", t.Token(), "error", failure)
-		return nil
-	case errors.Is(failure, context.Cause(ctx)):
-		return nil
+	case ctx.Err() != nil:
+		return s.err
 	}
-	return failure
+	e.c.Logger().Warn("function of a leader failed after it was told to stop",
+		"path", e.Path(), "token", t.Token(), "error", s.err)
+	return nil
 }
 
 // isEnd reports whether an error says no more than that leadership ended.
 func isEnd(err error) bool {
-	return errors.Is(err, recipes.ErrLost) || errors.Is(err, recipes.ErrReleased) ||
-		errors.Is(err, recipes.ErrStop) || errors.Is(err, recipes.ErrSessionExpired)
+	for _, e := range []error{
+		context.Canceled, context.DeadlineExceeded,
+		recipes.ErrLost, recipes.ErrReleased, recipes.ErrStop, recipes.ErrSessionExpired,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // permanent reports whether a campaign would fail for the same reason again.

@@ -258,8 +258,15 @@ func TestErrorOfTheFunctionEndsRunUnlessItWasToldToStop(t *testing.T) {
 			_ = term.Resign(context.Background())
 			return failure
 		}, nil, true},
-		"that the lease is lost": {func(ctx context.Context, term *election.Term, _ func()) error {
-			return &recipes.LostError{Path: path, Token: term.Token(), Cause: failure}
+		"that a lock of its own is lost": {func(context.Context, *election.Term, func()) error {
+			return recipes.ErrLost
+		}, recipes.ErrLost, false},
+		"that its place is lost": {func(ctx context.Context, term *election.Term, _ func()) error {
+			s := term.Lease().Session()
+			if err := s.Delete(ctx, term.Lease().Node(), -1); err != nil {
+				return err
+			}
+			return term.Proclaim(ctx, []byte("x"))
 		}, nil, true},
 		"the end of the context": {func(ctx context.Context, _ *election.Term, stop func()) error {
 			stop()
