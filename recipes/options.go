@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/leaseclock"
@@ -33,6 +34,7 @@ type config struct {
 	timeout       time.Duration
 	tick          time.Duration
 	dial          DialFunc
+	tls           *tls.Config // nil: none
 	auth          []zkconn.Auth
 	acl           []ACL
 	parentACL     []ACL
@@ -86,6 +88,9 @@ func newConfig(connect string, opts []Option) (*config, error) {
 
 // settle fills in what depends on other options, and checks it.
 func (c *config) settle() error {
+	if c.tls != nil {
+		c.dial = overTLS(c.dial, c.tls)
+	}
 	if c.stopGrace == 0 {
 		c.stopGrace = c.timeout / 20
 	}
@@ -93,7 +98,7 @@ func (c *config) settle() error {
 	if tick == 0 {
 		tick = c.timeout / 2
 	}
-	if 2*tick > c.timeout {
+	if tick > c.timeout/2 {
 		return fmt.Errorf("recipes: session timeout %v: want at least two ticks of %v", c.timeout, tick)
 	}
 	if most := leaseclock.NewRhythm(c.timeout, tick).Floor() / 2; c.stopGrace > most {
@@ -117,7 +122,7 @@ func defaultIdentity() string {
 // A holder that dies keeps others waiting for up to T and a tick. On the other
 // hand, an outage of the ensemble's leader, or a pause of the process, that
 // lasts longer than what is left of a lease ends it: at least 0.4 T with a known
-// tick of T/5 or less, 0.25 T otherwise.
+// tick of T/5 or less, 0.23 T otherwise.
 func WithSessionTimeout(t time.Duration) Option {
 	return option(func(c *config) error {
 		if t < 100*time.Millisecond || t > 24*time.Hour {
@@ -152,19 +157,22 @@ func WithDialer(dial DialFunc) Option {
 	})
 }
 
-// WithTLS connects through TLS, with whatever dialer is set before it. The
-// server's name is taken from the connect string where cfg has none.
+// WithTLS speaks TLS on what the dialer opens. The server's name is taken from
+// the connect string where cfg has none.
 func WithTLS(cfg *tls.Config) Option {
 	return option(func(c *config) error {
 		if cfg == nil {
 			return errors.New("recipes: nil TLS configuration")
 		}
-		plain := c.dial
-		c.dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return dialTLS(ctx, plain, cfg, network, addr)
-		}
+		c.tls = cfg.Clone()
 		return nil
 	})
+}
+
+func overTLS(plain DialFunc, cfg *tls.Config) DialFunc {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		return dialTLS(ctx, plain, cfg, network, addr)
+	}
 }
 
 func dialTLS(ctx context.Context, plain DialFunc, cfg *tls.Config, network, addr string) (net.Conn, error) {
@@ -203,7 +211,7 @@ func WithACL(acl ...ACL) Option {
 		if len(acl) == 0 {
 			return errors.New("recipes: empty ACL")
 		}
-		c.acl = acl
+		c.acl = slices.Clone(acl)
 		return nil
 	})
 }
@@ -216,7 +224,7 @@ func WithParentACL(acl ...ACL) Option {
 		if len(acl) == 0 {
 			return errors.New("recipes: empty ACL")
 		}
-		c.parentACL = acl
+		c.parentACL = slices.Clone(acl)
 		return nil
 	})
 }
