@@ -128,10 +128,9 @@ func TestRequestBeyondJuteMaxbufferEndsTheConnection(t *testing.T) {
 		a.set("", strings.Repeat("x", jute.MaxBuffer-fits), -1).ok()
 		s.notes = append(s.notes[:len(s.notes)-2], "the greatest request succeeds")
 		before := a.ping().zxid
-		_, err := a.Send(request(jute.OpSetData, s.setting("", strings.Repeat("x", jute.MaxBuffer-fits+1), -1)))
-		if err == nil {
-			a.cutOff()
-		}
+		// The server may hang up before all is sent.
+		_, _ = a.Send(request(jute.OpSetData, s.setting("", strings.Repeat("x", jute.MaxBuffer-fits+1), -1)))
+		a.cutOff()
 		b := a.resume()
 		require.Equal(s.t, a.id, b.Session.SessionID, "the session goes on")
 		require.Equal(s.t, before, b.ping().zxid)
