@@ -62,6 +62,8 @@ func (m *Multi) Lock(ctx context.Context) (*recipes.Lease, error) {
 	for {
 		lease, err := m.attempt(ctx)
 		switch {
+		case errors.Is(err, recipes.ErrSessionFull):
+			// Others have taken what was given back; there are further sessions.
 		case !queue.Gone(err):
 			return lease, err
 		case m.s.stay:
@@ -74,30 +76,43 @@ func (m *Multi) Lock(ctx context.Context) (*recipes.Lease, error) {
 // *LockedError otherwise. Where its first look finds one taken it writes
 // nothing.
 func (m *Multi) TryLock(ctx context.Context) (*recipes.Lease, error) {
-	s, err := m.session(ctx)
+	for {
+		lease, err := m.try(ctx)
+		if !queue.Gone(err) {
+			return lease, err
+		}
+	}
+}
+
+func (m *Multi) try(ctx context.Context) (*recipes.Lease, error) {
+	h, err := m.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if m.s.sync {
-		if err := s.Barrier(ctx); err != nil {
-			return nil, err
-		}
-	}
-	for _, q := range m.queues {
-		holder, err := q.Taken(ctx, s, queue.Mutex[0])
-		if err != nil {
-			return nil, err
-		}
-		if holder != "" {
-			return nil, &LockedError{Path: q.Dir(), Holder: holder}
-		}
-	}
-	h := hold{m: m, s: s}
 	lease, err := h.tryAll(ctx)
 	if err != nil {
 		h.rollBack(ctx)
 	}
 	return lease, err
+}
+
+// look fails where somebody is in the way of one of the members.
+func (m *Multi) look(ctx context.Context, s *recipes.Session) error {
+	if m.s.sync {
+		if err := s.Barrier(ctx); err != nil {
+			return queue.PlaceLost(err)
+		}
+	}
+	for _, q := range m.queues {
+		holder, err := q.Taken(ctx, s, queue.Mutex[0])
+		if err != nil {
+			return err
+		}
+		if holder != "" {
+			return &LockedError{Path: q.Dir(), Holder: holder}
+		}
+	}
+	return nil
 }
 
 // Do runs fn while it holds all members, as Mutex.Do does.
@@ -109,25 +124,25 @@ func (m *Multi) Do(ctx context.Context, fn func(context.Context, *recipes.Lease)
 	return lease.Do(ctx, fn, m.s.guards...)
 }
 
-// session returns one with room for all members.
-func (m *Multi) session(ctx context.Context) (*recipes.Session, error) {
+// begin returns an attempt in a session with room for all members, which is set
+// aside.
+func (m *Multi) begin(ctx context.Context) (*hold, error) {
 	cost := 0
 	for _, q := range m.queues {
 		cost += m.c.ProtectedCost(q.Dir(), queue.Mutex[0].Text)
 	}
 	s, err := m.c.SessionFor(ctx, cost)
-	if err == nil {
-		s.Unreserve(cost) // Exchange sets it aside for each member
-	}
-	return s, err
-}
-
-func (m *Multi) attempt(ctx context.Context) (lease *recipes.Lease, err error) {
-	s, err := m.session(ctx)
 	if err != nil {
 		return nil, err
 	}
-	h := hold{m: m, s: s}
+	return &hold{m: m, s: s, prepaid: cost}, nil
+}
+
+func (m *Multi) attempt(ctx context.Context) (lease *recipes.Lease, err error) {
+	h, err := m.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
 	defer func() {
 		if lease == nil {
 			h.discard()
@@ -154,23 +169,26 @@ func (m *Multi) attempt(ctx context.Context) (lease *recipes.Lease, err error) {
 // hold is what an attempt has: contenders in the first of the queues, in their
 // order.
 type hold struct {
-	m     *Multi
-	s     *recipes.Session
-	nodes []*recipes.Owned
+	m       *Multi
+	s       *recipes.Session
+	nodes   []*recipes.Owned
+	prepaid int // bytes set aside for members to come
 }
 
 // takeRest makes contenders in all queues that have none yet, in one
-// transaction. It returns the first in which somebody else stands before ours,
-// -1 if there is none.
+// transaction, which also checks those that there are: it may be long ago that
+// they were seen. It returns the first queue in which somebody else stands before
+// ours, -1 if there is none.
 func (h *hold) takeRest(ctx context.Context) (blocked int, holder string, err error) {
 	rest := h.m.queues[len(h.nodes):]
-	var x recipes.Exchange
+	if len(rest) == 0 {
+		return -1, "", h.verify(ctx)
+	}
+	x := recipes.Exchange{Checks: h.checks(), Prepaid: h.prepaid}
 	for _, q := range rest {
 		x.Take = append(x.Take, q.Contender(h.m.s.request(q, queue.Mutex[0])))
 	}
-	if len(rest) == 0 {
-		return -1, "", nil
-	}
+	h.prepaid = 0
 	created, err := h.s.Exchange(ctx, x)
 	if err != nil {
 		return -1, "", queue.PlaceLost(err)
@@ -192,6 +210,27 @@ func (h *hold) takeRest(ctx context.Context) (blocked int, holder string, err er
 	return -1, "", nil
 }
 
+// verify makes sure that the contenders are all still there.
+func (h *hold) verify(ctx context.Context) error {
+	if len(h.nodes) == 1 {
+		return nil // it was waited for just now
+	}
+	for {
+		_, err := h.s.Multi(ctx, h.checks()...)
+		if !errors.Is(err, recipes.ErrOutcomeUnknown) || ctx.Err() != nil {
+			return queue.PlaceLost(err)
+		}
+	}
+}
+
+func (h *hold) checks() []recipes.Op {
+	var ops []recipes.Op
+	for _, n := range h.nodes {
+		ops = append(ops, recipes.CheckOp(n.Path(), -1))
+	}
+	return ops
+}
+
 // giveBackBehind leaves the queues behind the given one, in one transaction.
 func (h *hold) giveBackBehind(ctx context.Context, blocked int) error {
 	behind := h.nodes[blocked+1:]
@@ -207,6 +246,9 @@ func (h *hold) giveBackBehind(ctx context.Context, blocked int) error {
 }
 
 func (h *hold) tryAll(ctx context.Context) (*recipes.Lease, error) {
+	if err := h.m.look(ctx, h.s); err != nil {
+		return nil, err
+	}
 	blocked, holder, err := h.takeRest(ctx)
 	if err != nil {
 		return nil, err
@@ -224,6 +266,8 @@ func (h *hold) grant(ctx context.Context) (*recipes.Lease, error) {
 
 // discard leaves all queues, in the background.
 func (h *hold) discard() []*recipes.Deletion {
+	h.s.Unreserve(h.prepaid)
+	h.prepaid = 0
 	var ds []*recipes.Deletion
 	for _, n := range h.nodes {
 		ds = append(ds, n.Discard())

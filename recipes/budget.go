@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // Closing a session is one transaction that lists all its ephemeral znodes.
@@ -48,22 +49,34 @@ func (s *Session) Unreserve(bytes int) {
 		return
 	}
 	s.mu.Lock()
+	wasRoomy := s.roomy()
 	s.reserved -= bytes
-	empty := s.reserved == 0
+	change := s.reserved == 0 || s.roomy() != wasRoomy
 	s.mu.Unlock()
-	if empty {
-		s.client.retire(s)
+	if change {
+		s.client.retire()
 	}
 }
 
-// charge notes what a znode made by Create or Multi takes of the budget, and
-// uncharge gives it back when the znode is gone.
+// charge notes what a znode made by Create or Multi takes of the budget.
 func (s *Session) charge(path string, cost int) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	before := s.direct[path]
 	s.direct[path] = cost
+	s.mu.Unlock()
+	s.Unreserve(before) // of an earlier attempt at it
 }
 
+// doubt notes what a znode takes that may have been made: until it is deleted,
+// or certainly not there to be deleted. One with a number is not known by its
+// path; it counts as long as the session lives.
+func (s *Session) doubt(path string, mode Mode, cost int) {
+	if mode == Ephemeral {
+		s.charge(path, cost)
+	}
+}
+
+// uncharge gives back what a znode has taken that is gone.
 func (s *Session) uncharge(path string) {
 	s.mu.Lock()
 	cost := s.direct[path]
@@ -72,28 +85,32 @@ func (s *Session) uncharge(path string) {
 	s.Unreserve(cost)
 }
 
-// retire ends a further session that owns nothing any more, if the first one
+// retire ends the further sessions that own nothing any more, if the first one
 // has plenty of room again.
-func (c *Client) retire(s *Session) {
+func (c *Client) retire() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || len(c.sessions) < 2 || c.sessions[0] == s || !c.sessions[0].roomy() || !s.unused() {
+	if c.closed || len(c.sessions) < 2 || !c.sessions[0].spacious() {
 		return
 	}
-	for i, other := range c.sessions {
-		if other == s {
-			c.sessions = append(c.sessions[:i], c.sessions[i+1:]...)
+	further := slices.DeleteFunc(c.sessions[1:], func(s *Session) bool {
+		idle := s.unused()
+		if idle {
 			c.wg.Go(func() { s.end(ErrClosed) })
-			return
 		}
-	}
+		return idle
+	})
+	c.sessions = c.sessions[:1+len(further)]
 }
 
-// roomy reports whether less than half of the budget is used.
-func (s *Session) roomy() bool {
+// roomy reports whether less than half of the budget is used. s.mu is held.
+func (s *Session) roomy() bool { return s.reserved < s.cfg.ephemeralSize/2 }
+
+// spacious reports whether the session lives and is roomy.
+func (s *Session) spacious() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.reserved < s.cfg.ephemeralSize/2
+	return s.conn.Reason() == nil && s.roomy()
 }
 
 // unused reports whether nothing depends on the session.

@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -16,6 +17,10 @@ type Exchange struct {
 	Give   []*Owned
 	Take   []Protected
 	Checks []Op // or other operations that are to succeed along with it
+
+	// Prepaid is how many bytes of ephemeral paths SessionFor has set aside for
+	// it. They are used up, or given back.
+	Prepaid int
 
 	_ struct{}
 }
@@ -88,6 +93,7 @@ func (s *Session) prepay(x Exchange) (cost int, err error) {
 	for _, o := range x.Give {
 		need -= o.takeSpare()
 	}
+	need -= x.Prepaid
 	if need < 0 {
 		s.Unreserve(-need)
 	} else if !s.reserve(need) {
@@ -128,6 +134,8 @@ func (s *Session) newAttempt(x Exchange) *attempt {
 
 // exchange repeats the transaction until its outcome is known.
 func (s *Session) exchange(x Exchange) ([]*Created, error) {
+	x.Take = slices.Clone(x.Take)
+	denied := make([]bool, len(x.Take))
 	for {
 		a := s.newAttempt(x)
 		sent := s.now()
@@ -141,18 +149,44 @@ func (s *Session) exchange(x Exchange) ([]*Created, error) {
 				return nil, err
 			}
 			if found {
-				return nodes, nil
+				return withDenied(nodes, denied), nil
 			}
 			continue
 		}
 		if err == nil {
-			return s.settled(a, s.created(a, res, sent))
+			nodes, err := s.settled(a, s.created(a, res, sent))
+			return withDenied(nodes, denied), err
+		}
+		if i := a.touchDenied(res); i >= 0 {
+			x.Take[i].TouchDir, denied[i] = false, true
+			continue
 		}
 		again, err := s.exchangeFailed(a, res, err)
 		if !again {
 			return nil, err
 		}
 	}
+}
+
+// touchDenied returns which of those to come failed because its directory's data
+// may not be written, -1 if none did.
+func (a *attempt) touchDenied(res []zk.MultiResponse) int {
+	return slices.IndexFunc(a.made, func(at int) bool {
+		touch := at + 1
+		return touch < len(res) && errors.Is(res[touch].Error, zk.ErrNoAuth) && isSet(a.reqs[touch])
+	})
+}
+
+func isSet(req any) bool {
+	_, ok := req.(*zk.SetDataRequest)
+	return ok
+}
+
+func withDenied(nodes []*Created, denied []bool) []*Created {
+	for i, n := range nodes {
+		n.DirDenied = denied[i]
+	}
+	return nodes
 }
 
 // created reads what came off the transaction's answer.
@@ -171,6 +205,9 @@ func (s *Session) created(a *attempt, res []zk.MultiResponse, sent time.Duration
 // foundAfterAll finds out, behind a barrier, whether an attempt whose answer was
 // lost has succeeded.
 func (s *Session) foundAfterAll(a *attempt) (nodes []*Created, found bool, err error) {
+	if len(a.x.Take) == 0 {
+		return s.goneAfterAll(a)
+	}
 	for i, p := range a.x.Take {
 		o, err := s.find(s.ctx, p.Dir, a.uuids[i])
 		if err != nil {
@@ -178,21 +215,35 @@ func (s *Session) foundAfterAll(a *attempt) (nodes []*Created, found bool, err e
 		}
 		if o != nil {
 			nodes = append(nodes, &Created{Owned: o})
-		} else if len(nodes) == 0 {
-			return nil, false, nil // all or none
 		}
 	}
+	if len(nodes) == 0 {
+		return nil, false, nil
+	}
 	if len(nodes) < len(a.x.Take) {
-		for _, n := range nodes { // an operator was here
+		for _, n := range nodes { // all or none: an operator was here
 			n.Discard()
 		}
 		return nil, false, &OpError{Op: "exchange", Path: a.x.path(), Session: s.ID(), Err: ErrNoNode}
 	}
-	if len(nodes) == 0 {
-		return nil, false, nil // nothing to come: do it again, what is gone is gone
-	}
 	nodes, err = s.settled(a, nodes)
 	return nodes, err == nil, err
+}
+
+// goneAfterAll is foundAfterAll for an exchange to which nothing comes: what
+// went tells.
+func (s *Session) goneAfterAll(a *attempt) (nodes []*Created, found bool, err error) {
+	if err := s.Barrier(s.ctx); err != nil {
+		return nil, false, err
+	}
+	for _, o := range a.x.Give {
+		_, there, err := s.Exists(s.ctx, o.path)
+		if err != nil || there {
+			return nil, false, err
+		}
+	}
+	nodes, err = s.settled(a, nil)
+	return nodes, true, err
 }
 
 // exchangeFailed tells what a committed failure means, and whether it is worth

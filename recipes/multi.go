@@ -103,8 +103,7 @@ func (s *Session) cost(ops ...Op) int {
 	return n
 }
 
-// settle makes the budget follow a transaction's outcome. What is unknown stays
-// set aside.
+// settle makes the budget follow a transaction's outcome.
 func (s *Session) settle(ops []Op, results []Result, err error) {
 	switch {
 	case err == nil:
@@ -115,7 +114,15 @@ func (s *Session) settle(ops []Op, results []Result, err error) {
 				s.uncharge(op.path)
 			}
 		}
-	case !errors.Is(err, zkconn.ErrUnknown):
+	case errors.Is(err, zkconn.ErrAbandoned):
+		// It is on its way, and settled when it arrives.
+	case isUnknown(err):
+		for _, op := range ops {
+			if op.mode.ephemeral() {
+				s.doubt(op.path, op.mode, s.cost(op))
+			}
+		}
+	default:
 		s.Unreserve(s.cost(ops...))
 	}
 }

@@ -185,13 +185,19 @@ func (s *Session) createEphemeral(ctx context.Context, path string, data []byte,
 		case err == nil:
 			s.charge(s.rel(created), cost)
 			s.Discard(s.rel(created))
-		case !errors.Is(err, zkconn.ErrUnknown):
+		case isUnknown(err):
+			s.doubt(path, mode, cost)
+		default:
 			s.Unreserve(cost)
 		}
 	}
 	created, err := s.create(ctx, late, path, data, mode, acl)
 	if err != nil {
-		if !errors.Is(err, zkconn.ErrUnknown) {
+		switch {
+		case errors.Is(err, zkconn.ErrAbandoned): // late sees to it
+		case isUnknown(err):
+			s.doubt(path, mode, cost)
+		default:
 			s.Unreserve(cost)
 		}
 		return "", s.opErr("create", path, err)
