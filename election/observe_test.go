@@ -140,17 +140,14 @@ func TestSlowReaderSeesTheNewest(t *testing.T) {
 			}
 			return none, nil
 		})
-		var newest fence.Token
 		for range 50 {
 			for _, c := range []*candidate{a, b} {
 				term := c.lead()
-				newest = term.Token()
 				time.Sleep(10 * time.Millisecond)
 				resign(t, term)
 			}
 		}
-		term := b.lead()
-		newest = term.Token()
+		newest := b.lead().Token()
 		time.Sleep(2 * time.Second)
 		cancel()
 		require.NoError(t, outcome(t, reader, T).Err)

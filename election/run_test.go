@@ -199,10 +199,9 @@ func TestResigningManyTimesIsResigningOnce(t *testing.T) {
 // has ended.
 func TestResignBetweenElectionAndFunction(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
-		guard := guardFunc(func(context.Context, fence.Token) error { return nil })
 		var a *candidate
 		var first *election.Term
-		guard = func(context.Context, fence.Token) error {
+		guard := guardFunc(func(context.Context, fence.Token) error {
 			term, ok := a.Term()
 			require.True(t, ok)
 			if first == nil {
@@ -212,7 +211,7 @@ func TestResignBetweenElectionAndFunction(t *testing.T) {
 				require.False(t, a.IsLeader())
 			}
 			return nil
-		}
+		})
 		a = join(t, srv, "a", election.WithGuards(guard))
 		r := a.run()
 		require.Same(t, first, r.leads(t, 0))
@@ -471,7 +470,7 @@ func TestOverrunIsReported(t *testing.T) {
 		time.Sleep(3*time.Second - 1)
 		synctest.Wait()
 		require.Empty(t, overruns)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		ev := <-overruns
 		require.Equal(t, path, ev.Path)
 		require.Equal(t, term.Token(), ev.Token)
