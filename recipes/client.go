@@ -2,6 +2,7 @@ package recipes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -112,7 +113,7 @@ func (c *Client) tryPick(ctx context.Context, bytes int) (*Session, <-chan struc
 		if c.live() {
 			return nil, nil, &OpError{Op: "session", Err: err}
 		}
-		return nil, nil, c.neverConnected("session", err)
+		return nil, nil, &OpError{Op: "session", Err: c.notConnected(err)}
 	}
 	for _, s := range c.sessions {
 		if s.conn.Reason() == nil && s.reserve(bytes) {
@@ -134,14 +135,14 @@ func (c *Client) live() bool {
 	return slices.ContainsFunc(c.sessions, func(s *Session) bool { return s.conn.Reason() == nil })
 }
 
-// neverConnected explains a context's end with what kept the servers away. c.mu
-// is held.
-func (c *Client) neverConnected(op string, cause error) error {
-	msg := fmt.Sprintf("no session with any of %s", strings.Join(c.cfg.servers, ", "))
+// notConnected explains a context's end with what kept the servers away. c.mu is
+// held.
+func (c *Client) notConnected(cause error) error {
+	msg := "no connection to any of " + strings.Join(c.cfg.servers, ", ")
 	if c.lastErr != nil {
 		msg += fmt.Sprintf(" (last: %v)", c.lastErr)
 	}
-	return &OpError{Op: op, Err: fmt.Errorf("%w: %w: %s", cause, ErrNotConnected, msg)}
+	return fmt.Errorf("%w: %w: %s", cause, ErrNotConnected, msg)
 }
 
 // manage opens sessions: one whenever there is none, and further ones when
@@ -177,7 +178,11 @@ func (c *Client) admit(s *Session, err error) bool {
 	c.mu.Lock()
 	closed := c.closed
 	if !closed {
-		c.openErr, c.wanted = err, 0
+		// A session that ended before it was of use is no refusal.
+		if !errors.Is(err, ErrSessionExpired) {
+			c.openErr = err
+		}
+		c.wanted = 0
 		if s != nil {
 			c.sessions = append(c.sessions, s)
 		}
@@ -250,6 +255,13 @@ func (c *Client) noteError(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lastErr = err
+}
+
+// lastError returns why the servers cannot be reached, as last seen.
+func (c *Client) lastError() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lastErr
 }
 
 // sessionChanged is called by a session whose state has changed.

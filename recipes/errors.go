@@ -146,11 +146,23 @@ func translate(err error) error {
 		add(errors.Is(err, c), c)
 	}
 	add(len(out) == 0 && errors.Is(err, zkconn.ErrNotSent), ErrConnectionLost)
-	switch len(out) {
-	case 0:
+	if len(out) == 0 {
 		return err
-	case 1:
-		return out[0]
 	}
-	return errors.Join(out...)
+	return inOneLine(out...)
+}
+
+// inOneLine is errors.Join without the newlines.
+func inOneLine(errs ...error) error {
+	var out error
+	for _, err := range errs {
+		switch {
+		case err == nil:
+		case out == nil:
+			out = err
+		default:
+			out = fmt.Errorf("%w: %w", out, err)
+		}
+	}
+	return out
 }

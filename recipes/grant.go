@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/leaseclock"
@@ -142,9 +143,9 @@ func (s *Session) HoldProof() (release func()) {
 	s.nextInRow++
 	s.mu.Unlock()
 	s.pokeRenewer()
-	return func() {
+	return sync.OnceFunc(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.nextInRow--
-	}
+	})
 }

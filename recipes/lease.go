@@ -233,7 +233,7 @@ func (l *Lease) Txn(ctx context.Context, ops ...Op) ([]Result, error) {
 		}
 		if errors.Is(err, ErrSessionExpired) || errors.Is(err, ErrClosed) {
 			l.until(l.s.now()) // the session's end is the lease's
-			return nil, errors.Join(l.Err(), err)
+			return nil, inOneLine(l.Err(), err)
 		}
 		return results[min(len(nodes), len(results)):], err
 	}
@@ -291,7 +291,7 @@ func (l *Lease) awaitDeletions(ctx context.Context, deletions []*Deletion) error
 	err := errors.Join(errs...)
 	if err != nil && isContextErr(err) {
 		err = &OpError{Op: "release", Path: l.path, Session: l.s.ID(),
-			Err: errors.Join(ctx.Err(), ErrOutcomeUnknown)}
+			Err: inOneLine(ctx.Err(), ErrOutcomeUnknown)}
 	}
 	return err
 }

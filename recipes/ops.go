@@ -50,7 +50,7 @@ func (s *Session) opErr(op, path string, err error) error {
 	if isContextErr(out) && s.conn.Reason() == nil && !s.conn.Connected() {
 		s.client.mu.Lock()
 		defer s.client.mu.Unlock()
-		out = errors.Join(out, s.client.neverConnected(op, out))
+		out = s.client.notConnected(out)
 	}
 	return &OpError{Op: op, Path: path, Session: s.ID(), Err: out}
 }

@@ -2,6 +2,8 @@ package recipes_test
 
 import (
 	"context"
+	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -50,6 +52,35 @@ func TestRefusedCredentialsEndTheDialAtOnce(t *testing.T) {
 		require.LessOrEqual(t, time.Since(start), 200*time.Millisecond)
 		time.Sleep(time.Minute) // what is left of it ends
 		require.Equal(t, 1, srv.Requests(zktest.OpAuth, 0))
+	})
+}
+
+// endsEarly ends the session with its second request, once.
+type endsEarly struct {
+	net.Conn
+	requests int
+	end      func()
+}
+
+func (c *endsEarly) Write(b []byte) (int, error) {
+	if c.requests++; c.requests == 2 {
+		c.end()
+	}
+	return c.Conn.Write(b)
+}
+
+// A session that ends while it presents its credentials was not refused.
+func TestDialGoesOnWhereItsFirstSessionEnds(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		var once sync.Once
+		dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := srv.DialContext(ctx, network, addr)
+			return &endsEarly{Conn: conn, end: func() {
+				once.Do(func() { srv.ExpireSession(srv.Sessions()[0].ID) })
+			}}, err
+		}
+		c := zkrtest.Dial(t, srv, recipes.WithDialer(dial), recipes.WithAuth("digest", []byte("ann:secret")))
+		require.NoError(t, zkrtest.Session(t, c).Err())
 	})
 }
 

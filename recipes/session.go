@@ -152,7 +152,7 @@ func (s *Session) updateState() {
 	case reason != nil:
 		state, cause = Lost, reason
 	case !s.conn.Connected():
-		state = Suspended
+		state, cause = Suspended, s.client.lastError()
 	}
 	if s.state.set(state) {
 		s.traceState(state, cause)

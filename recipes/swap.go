@@ -36,7 +36,7 @@ func (l *Lease) Share(ctx context.Context, name string, data []byte) error {
 	case <-sw.done:
 		return sw.err
 	case <-ctx.Done():
-		return &OpError{Op: "share", Path: l.path, Session: l.s.ID(), Err: errors.Join(ctx.Err(), ErrOutcomeUnknown)}
+		return &OpError{Op: "share", Path: l.path, Session: l.s.ID(), Err: inOneLine(ctx.Err(), ErrOutcomeUnknown)}
 	}
 }
 

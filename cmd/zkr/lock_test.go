@@ -147,7 +147,7 @@ func TestNoServerHasACodeOfItsOwn(t *testing.T) {
 	t.Parallel()
 	p := zkr(t, "lock", "--connect", "127.0.0.1:1", "--connect-timeout", "200ms", path, "--", "true")
 	require.Equal(t, exitNoServer, p.exit())
-	require.Regexp(t, "^zkr: no session with any of 127.0.0.1:1 .*connection refused", p.stderr.rest())
+	require.Regexp(t, "^zkr: no connection to any of 127.0.0.1:1 .*connection refused", p.stderr.rest())
 }
 
 func TestCommandThatCannotRunIsNotQueuedFor(t *testing.T) {

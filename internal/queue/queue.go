@@ -91,7 +91,7 @@ func (q *Queue) Acquire(ctx context.Context, req Request) (*recipes.Lease, error
 		case !errors.Is(err, errGone):
 			return lease, err
 		case req.Stay:
-			return nil, &recipes.WaitError{Path: q.dir, Err: errors.Join(recipes.ErrLost, err)}
+			return nil, &recipes.WaitError{Path: q.dir, Err: fmt.Errorf("%w: %w", recipes.ErrLost, err)}
 		}
 	}
 }
@@ -127,7 +127,7 @@ func (q *Queue) enqueue(ctx context.Context, req Request) (*recipes.Created, err
 	own, err := q.c.CreateProtected(ctx, q.Contender(req))
 	switch {
 	case errors.Is(err, recipes.ErrSessionExpired) && !errors.Is(err, recipes.ErrClosed):
-		return nil, errors.Join(errGone, err)
+		return nil, fmt.Errorf("%w: %w", errGone, err)
 	case err != nil:
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (q *Queue) grant(ctx context.Context, own *recipes.Owned, req Request) (*re
 func PlaceLost(err error) error {
 	if errors.Is(err, recipes.ErrNoNode) ||
 		errors.Is(err, recipes.ErrSessionExpired) && !errors.Is(err, recipes.ErrClosed) {
-		return errors.Join(errGone, err)
+		return fmt.Errorf("%w: %w", errGone, err)
 	}
 	return err
 }

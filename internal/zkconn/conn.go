@@ -2,6 +2,7 @@ package zkconn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -72,12 +73,22 @@ func (c *Conn) greet(ctx context.Context) error {
 		return err
 	}
 	for _, a := range c.g.cfg.Auth {
-		err := c.Do(ctx, Read, func(z *zk.Conn) error { return z.AddAuth(a.Scheme, a.Cred) })
-		if err != nil {
+		if err := c.authenticate(ctx, a); err != nil {
 			return fmt.Errorf("authenticate by scheme %q: %w", a.Scheme, err)
 		}
 	}
 	return nil
+}
+
+// authenticate presents a credential until that is answered. A connection that
+// ends first is no refusal.
+func (c *Conn) authenticate(ctx context.Context, a Auth) error {
+	for {
+		err := c.Do(ctx, Read, func(z *zk.Conn) error { return z.AddAuth(a.Scheme, a.Cred) })
+		if !errors.Is(err, ErrNotSent) || errors.Is(err, ErrOver) || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // onEvent runs on the client library's goroutines.
