@@ -583,3 +583,56 @@ func TestRoundsFollowEachOther(t *testing.T) {
 		require.Empty(t, children(srv))
 	})
 }
+
+// On servers of which one lags behind.
+func TestDoubleOverAServerThatLagsBehind(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		leader, follower := srv.Member(0), srv.Member(1)
+		require.NoError(t, follower.Refuse(true))
+		a := take(t, srv, 2)
+		require.NoError(t, follower.Refuse(false))
+		require.NoError(t, leader.Refuse(true))
+		b := take(t, srv, 2)
+		require.NoError(t, leader.Refuse(false))
+		follower.SetLag(time.Second)
+		for range 3 {
+			wa := a.enter()
+			time.Sleep(T)
+			zkrtest.Pending(t, wa)
+			wb := b.enter()
+			require.NoError(t, returned(t, wa, 5*time.Second))
+			require.NoError(t, returned(t, wb, 5*time.Second))
+			wb = b.leave()
+			time.Sleep(T)
+			zkrtest.Pending(t, wb)
+			wa = a.leave()
+			require.NoError(t, returned(t, wa, 5*time.Second))
+			require.NoError(t, returned(t, wb, 5*time.Second))
+			require.Empty(t, children(srv))
+		}
+	}, zktest.WithFollowers(1))
+}
+
+// Who has set out goes on waiting for the others when its session is lost.
+func TestLeaveGoesOnInAnotherSession(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		for range 4 { // whatever the order of names
+			a, b := take(t, srv, 2), take(t, srv, 2)
+			enterAll(t, a, b)
+			wb := b.leave()
+			gone := len(children(srv)) == 2 // its znode is, where it is not to go last
+			srv.ExpireSession(b.session())
+			time.Sleep(3 * time.Second)
+			if gone {
+				zkrtest.Pending(t, wb)
+			} else {
+				require.ErrorIs(t, returned(t, wb, 0), barrier.ErrLost)
+			}
+			require.NoError(t, a.Leave(t.Context()))
+			if gone {
+				require.NoError(t, returned(t, wb, 0))
+			}
+			require.Empty(t, children(srv))
+		}
+	})
+}
