@@ -27,7 +27,7 @@ type watches struct {
 	byPath map[string]map[*Watcher]uint64 // with the events before its registration
 }
 
-// add registers fn for the events that come after the given number of them.
+// add registers fn, after the given number of events.
 func (w *watches) add(path string, after uint64, fn Watcher) (remove func()) {
 	key := &fn
 	w.mu.Lock()
@@ -60,23 +60,32 @@ func (w *watches) has(path []byte) bool {
 	return ok
 }
 
+// wake calls those who watch the event's path. Who was registered only after the
+// event had come looks again: what it has read may be newer, so that the event
+// says nothing certain, or older.
 func (w *watches) wake(ev pathEvent) {
-	for _, fn := range w.of(ev) {
+	witnesses, others := w.of(ev)
+	for _, fn := range witnesses {
 		(*fn)(ev.event)
+	}
+	for _, fn := range others {
+		(*fn)(Again)
 	}
 }
 
-// of returns those who were registered when the event came.
-func (w *watches) of(ev pathEvent) []*Watcher {
+// of returns those who were registered when the event came, and those who were
+// not yet.
+func (w *watches) of(ev pathEvent) (witnesses, others []*Watcher) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	fns := make([]*Watcher, 0, len(w.byPath[ev.path]))
 	for fn, after := range w.byPath[ev.path] {
 		if ev.number > after {
-			fns = append(fns, fn)
+			witnesses = append(witnesses, fn)
+		} else {
+			others = append(others, fn)
 		}
 	}
-	return fns
+	return witnesses, others
 }
 
 // wakeAll is for when the client library may have lost events: on every
