@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/zkrecipes/zkrecipes/internal/zkconn"
 )
 
 // Closing a session is one transaction that lists all its ephemeral znodes.
@@ -96,7 +98,7 @@ func (c *Client) retire() {
 	further := slices.DeleteFunc(c.sessions[1:], func(s *Session) bool {
 		idle := s.unused()
 		if idle {
-			c.wg.Go(func() { s.end(ErrClosed) })
+			c.wg.Go(func() { s.end(zkconn.ErrSpare) })
 		}
 		return idle
 	})

@@ -190,7 +190,7 @@ func (c *Client) admit(s *Session, err error) bool {
 	}
 	c.mu.Unlock()
 	if closed && s != nil {
-		s.end(ErrClosed)
+		s.end(zkconn.ErrClosed)
 	}
 	return !closed
 }
@@ -302,7 +302,7 @@ func (c *Client) Close() {
 	c.cancel()
 	var wg sync.WaitGroup
 	for _, s := range sessions {
-		wg.Go(func() { s.end(ErrClosed) })
+		wg.Go(func() { s.end(zkconn.ErrClosed) })
 	}
 	wg.Wait()
 	c.state.set(Closed)

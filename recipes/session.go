@@ -99,15 +99,16 @@ func (s *Session) spawn(fn func()) bool {
 	return true
 }
 
-// end ends the session, at the server too where that can be reached in time.
+// end ends the session for a reason of zkconn's, at the server too where that
+// can be reached in time.
 func (s *Session) end(reason error) {
 	s.mu.Lock()
 	s.over = true // the session's end deletes its znodes, no need to do it one by one
 	s.mu.Unlock()
-	s.endLeases(reason)
+	s.endLeases(ErrClosed) // one that nobody needs has none
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	s.conn.Close(ctx)
+	s.conn.Close(ctx, reason)
 	<-s.joined
 }
 
@@ -149,6 +150,8 @@ func (s *Session) updateState() {
 	switch reason := s.conn.Reason(); {
 	case errors.Is(reason, zkconn.ErrClosed):
 		state, cause = Closed, ErrClosed
+	case errors.Is(reason, zkconn.ErrSpare):
+		state, cause = Closed, reason
 	case reason != nil:
 		state, cause = Lost, reason
 	case !s.conn.Connected():

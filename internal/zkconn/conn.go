@@ -136,13 +136,13 @@ func (c *Conn) run() {
 	c.ops.Wait()
 }
 
-// Close ends the session at the server, if that can be reached before ctx
-// ends, and returns when all goroutines have ended.
-func (c *Conn) Close(ctx context.Context) {
+// Close ends the session for the given reason, at the server too if that can be
+// reached before ctx ends, and returns when all goroutines have ended.
+func (c *Conn) Close(ctx context.Context, reason error) {
 	if !c.Connected() {
-		c.g.finish(ErrClosed)
+		c.g.finish(reason)
 	}
-	c.g.conclude(ErrClosed)
+	c.g.conclude(reason)
 	select {
 	case <-c.joined:
 	case <-ctx.Done():

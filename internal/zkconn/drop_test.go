@@ -54,7 +54,7 @@ func TestConnectionGivenUpAsItsHandshakeIsAnsweredIsReplaced(t *testing.T) {
 			OnError:  func(error) {},
 		})
 		require.NoError(t, err)
-		defer c.Close(t.Context())
+		defer c.Close(t.Context(), zkconn.ErrClosed)
 		conn.Store(c)
 		c.Drop(errors.New("given up"))
 		require.NoError(t, c.Await(t.Context()))

@@ -75,7 +75,7 @@ func open(t *testing.T, says []byte, then func(context.Context, *zkconn.Conn)) [
 	})
 	if err == nil {
 		then(ctx, c)
-		c.Close(ctx)
+		c.Close(ctx, zkconn.ErrClosed)
 	}
 	if c != nil {
 		<-c.Joined()

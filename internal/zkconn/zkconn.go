@@ -39,8 +39,10 @@ var (
 	ErrOver = errors.New("zkconn: session over")
 	// ErrExpired is the reason of a session that the server ended.
 	ErrExpired = errors.New("zkconn: session expired")
-	// ErrClosed is the reason of a session that Close ended.
+	// ErrClosed is the reason of a session that ended with its client.
 	ErrClosed = errors.New("zkconn: closed")
+	// ErrSpare is the reason of a session that was closed since nobody needs it.
+	ErrSpare = errors.New("zkconn: session no longer needed")
 )
 
 // DialFunc opens a connection to a server of the ensemble.
