@@ -2,9 +2,7 @@ package lock
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 
 	"github.com/zkrecipes/zkrecipes/internal/queue"
@@ -33,7 +31,7 @@ type Semaphore struct {
 	leases string
 
 	mu     sync.Mutex
-	agreed *int32 // version of the znode that holds the limit, once it was seen
+	agreed *agreement // nil until the stored limit was seen
 }
 
 // WithTacitLimit neither stores nor checks the limit, for the sake of stock
@@ -97,20 +95,19 @@ func (sem *Semaphore) TryAcquireN(ctx context.Context, n int) (*recipes.Lease, e
 	if err != nil {
 		return nil, err
 	}
-	if err := sem.room(ctx, n); err != nil {
+	if err := sem.look(ctx, n); err != nil {
 		return nil, err
 	}
 	req.Grant = func(ctx context.Context, own *recipes.Owned) (*recipes.Lease, error) {
-		if err := sem.room(ctx, n); err != nil {
-			return nil, err
+		lease, full, err := sem.takeIfRoom(ctx, own, n)
+		if full != nil {
+			full.watch.Stop()
+			return nil, &LockedError{Path: sem.path, Holder: full.holder}
 		}
-		return sem.take(ctx, own, n)
+		return lease, err
 	}
 	lease, holder, err := sem.q.Try(ctx, req, sem.s.sync)
-	switch {
-	case errors.Is(err, errLimitChanged):
-		return sem.TryAcquireN(ctx, n)
-	case err == nil && lease == nil:
+	if err == nil && lease == nil {
 		return nil, &LockedError{Path: sem.path, Holder: holder}
 	}
 	return lease, err
@@ -129,159 +126,6 @@ func (sem *Semaphore) request(ctx context.Context, n int) (queue.Request, error)
 		return sem.enter(ctx, own, n)
 	}
 	return req, nil
-}
-
-// enter is called for the first in the queue: it waits for room, and takes it.
-func (sem *Semaphore) enter(ctx context.Context, own *recipes.Owned, n int) (*recipes.Lease, error) {
-	s := own.Session()
-	release := s.HoldProof()
-	defer release()
-	mine, err := own.Watch(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		names, _, watch, err := s.ChildrenWatch(ctx, sem.leases)
-		switch {
-		case errors.Is(err, recipes.ErrNoNode) || err == nil && len(names) <= sem.limit-n:
-			if watch != nil {
-				watch.Stop()
-			}
-			lease, err := sem.take(ctx, own, n)
-			if errors.Is(err, errLimitChanged) {
-				if err := sem.agree(ctx); err != nil {
-					return nil, err
-				}
-				continue
-			}
-			return lease, err
-		case err != nil:
-			return nil, err
-		}
-		select {
-		case <-watch.C:
-		case <-mine.C:
-			if err := own.Load(ctx); err != nil {
-				watch.Stop()
-				return nil, err
-			}
-		case <-s.Done():
-			err = s.Err()
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
-		watch.Stop()
-		if err != nil {
-			return nil, err
-		}
-	}
-}
-
-// take trades the first place in the queue for permits.
-func (sem *Semaphore) take(ctx context.Context, own *recipes.Owned, n int) (*recipes.Lease, error) {
-	s := own.Session()
-	x := recipes.Exchange{Give: []*recipes.Owned{own}}
-	for range n {
-		x.Take = append(x.Take, recipes.Protected{Dir: sem.leases, Name: permitName, Data: []byte(sem.c.Identity())})
-	}
-	if version := sem.version(); version != nil {
-		x.Checks = []recipes.Op{recipes.CheckOp(sem.path, *version)}
-	}
-	created, err := s.Exchange(ctx, x)
-	var check *recipes.CheckError
-	if errors.As(err, &check) {
-		sem.forget()
-		return nil, errors.Join(errLimitChanged, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	permits := make([]*recipes.Owned, n)
-	for i, c := range created {
-		permits[i] = c.Owned
-	}
-	lease, err := s.Grant(ctx, recipes.Claim{Path: sem.path, Nodes: permits, Shared: true})
-	if err != nil {
-		for _, p := range permits {
-			p.Discard()
-		}
-	}
-	return lease, err
-}
-
-// room fails unless there are n permits to be had right now.
-func (sem *Semaphore) room(ctx context.Context, n int) error {
-	s, err := sem.c.Session(ctx)
-	if err != nil {
-		return err
-	}
-	names, _, err := s.Children(ctx, sem.leases)
-	switch {
-	case errors.Is(err, recipes.ErrNoNode):
-		return nil
-	case err != nil:
-		return err
-	case len(names) > sem.limit-n:
-		return &LockedError{Path: sem.path, Holder: sem.leases + "/" + names[0]}
-	}
-	return nil
-}
-
-// errLimitChanged says that the znode with the limit is another one by now.
-var errLimitChanged = errors.New("lock: the limit of the semaphore was changed meanwhile")
-
-func (sem *Semaphore) version() *int32 {
-	sem.mu.Lock()
-	defer sem.mu.Unlock()
-	return sem.agreed
-}
-
-func (sem *Semaphore) forget() {
-	sem.mu.Lock()
-	defer sem.mu.Unlock()
-	sem.agreed = nil
-}
-
-// agree makes sure that the stored limit is ours. Each permit is then taken in a
-// transaction that checks that it still is.
-func (sem *Semaphore) agree(ctx context.Context) error {
-	if sem.s.tacit || sem.version() != nil {
-		return nil
-	}
-	ours := strconv.Itoa(sem.limit)
-	for {
-		s, err := sem.c.Session(ctx)
-		if err != nil {
-			return err
-		}
-		data, stat, err := s.Get(ctx, sem.path)
-		switch {
-		case errors.Is(err, recipes.ErrNoNode):
-			err = s.MakePersistent(ctx, sem.path, []byte(ours))
-		case err == nil && string(data) == ours:
-			sem.mu.Lock()
-			sem.agreed = &stat.Version
-			sem.mu.Unlock()
-			return nil
-		case err == nil && len(data) > 0:
-			return &LimitError{Path: sem.path, Ours: sem.limit, Stored: string(data)}
-		case err == nil:
-			_, err = s.Set(ctx, sem.path, []byte(ours), stat.Version)
-		}
-		if err != nil && !settles(err) {
-			return err
-		}
-	}
-}
-
-// settles reports whether another look tells what to do.
-func settles(err error) bool {
-	for _, e := range []error{recipes.ErrNodeExists, recipes.ErrBadVersion, recipes.ErrNoNode, recipes.ErrOutcomeUnknown, recipes.ErrSessionExpired} {
-		if errors.Is(err, e) {
-			return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, recipes.ErrClosed)
-		}
-	}
-	return false
 }
 
 // Do runs fn with a permit, as Mutex.Do does.
