@@ -36,8 +36,8 @@ func (m *Mutex) Path() string { return m.q.Dir() }
 // Lock waits for its turn and returns a lease that is held. ctx bounds the wait;
 // it has no bearing on the lease.
 //
-// If ctx ends first, Lock returns its error, as a *recipes.WaitError that says
-// who was in the way; its place in the queue is given up, in the background
+// If ctx ends first, Lock returns its error, once it stands in the queue as a
+// *recipes.WaitError that says who was in the way; its place in the queue is given up, in the background
 // where the server does not answer. If the lock is granted in the same instant,
 // one of the two happens, never both. A context that has ended before fails even
 // where the lock is free.

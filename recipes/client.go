@@ -45,9 +45,10 @@ type Client struct {
 // host:port,host:port,host:port/chroot. It waits for the first session until ctx
 // ends; ctx has no bearing on the client after that.
 //
-// If no server can be reached the error says so and is the context's; if the
-// servers refuse the credentials it is ErrAuthFailed. A client that is returned
-// must be closed.
+// If no server can be reached the error is ErrNotConnected and the context's; if
+// the servers refuse the credentials it is ErrAuthFailed. What a Dial in vain has
+// begun ends by itself, within a second or two. A client that is returned must be
+// closed.
 func Dial(ctx context.Context, connect string, opts ...Option) (*Client, error) {
 	cfg, err := newConfig(connect, opts)
 	if err != nil {

@@ -16,9 +16,9 @@
 // ensemble committed extends it: a follower cut off from its leader answers
 // reads and pings and proves nothing.
 //
-// No call leaves a znode behind that nobody owns. What was created without
-// anybody knowing is found and deleted in the background, until it is gone or
-// its session is over.
+// No lock, election or barrier leaves a znode behind that nobody owns. What was
+// created without anybody knowing is found and deleted in the background, until
+// it is gone or its session is over. [Session.Create] says what it does itself.
 //
 // # What is not guaranteed
 //

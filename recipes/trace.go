@@ -25,8 +25,8 @@ type Trace struct {
 	Granted func(LeaseEvent)
 	// Lost is called when a lease ends without having been released.
 	Lost func(LeaseEvent)
-	// Released is called when a released lease's znodes are gone, or have been
-	// given up on with Err.
+	// Released is called when the first Release of a lease returns: its znodes are
+	// gone, or Err says why they are not yet.
 	Released func(LeaseEvent)
 	// CleanedUp is called when an unwanted znode was deleted in the background,
 	// or given up on with Err.
