@@ -110,6 +110,36 @@ func TestDoReleasesWhateverItsFunctionDoes(t *testing.T) {
 	})
 }
 
+func TestDoOfALeaseThatIsOverRunsNothing(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		c := zkrtest.Dial(t, srv)
+		run := func(context.Context, *recipes.Lease) error { t.Error("called"); return nil }
+		l := held(t, c)
+		require.NoError(t, l.Release(t.Context()))
+		require.Equal(t, recipes.ErrReleased, l.Do(t.Context(), run))
+		l = held(t, c)
+		srv.ExpireSession(l.Session().ID())
+		<-l.Done()
+		require.Equal(t, l.Err(), l.Do(t.Context(), run), "and it says so once")
+		require.ErrorIs(t, l.Err(), recipes.ErrLost)
+	})
+}
+
+func TestDoReturnsTheErrorOfItsFunctionAsItIs(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		c := zkrtest.Dial(t, srv)
+		failure := errors.New("failure")
+		require.Equal(t, failure, held(t, c).Do(t.Context(), func(context.Context, *recipes.Lease) error { return failure }))
+		l := held(t, c)
+		err := l.Do(t.Context(), func(_ context.Context, l *recipes.Lease) error {
+			srv.ExpireSession(l.Session().ID())
+			<-l.Done()
+			return l.Err()
+		})
+		require.Equal(t, l.Err(), err, "the loss is said once")
+	})
+}
+
 func TestContextOfALeaseEndsWithItAndSaysWhy(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 		c := zkrtest.Dial(t, srv)

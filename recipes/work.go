@@ -63,9 +63,13 @@ func (l *Lease) context(parent context.Context, grace time.Duration) context.Con
 // install nothing.
 //
 // Do returns fn's error, and ErrLost if the lease was lost, also where fn
-// returned nil. It waits for the release for a session timeout at most, also
-// where ctx has ended; the release goes on in the background then. A panic of fn
-// releases the lease and goes on.
+// returned nil. Where the lease is over before, as the clock tells, fn is not
+// called and Do returns Err. Call Do once for a lease: the first that ends
+// releases it.
+//
+// Do waits for the release for a session timeout at most, also where ctx has
+// ended; the release goes on in the background then. A panic of fn releases the
+// lease and goes on.
 func (l *Lease) Do(ctx context.Context, fn func(context.Context, *Lease) error, guards ...fence.Installer) (err error) {
 	l.mu.Lock()
 	l.kept = true
@@ -75,7 +79,7 @@ func (l *Lease) Do(ctx context.Context, fn func(context.Context, *Lease) error, 
 		// background where the server does not answer.
 		rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.s.Timeout())
 		defer cancel()
-		err = errors.Join(err, l.Release(rctx))
+		err = andReleased(err, l.Release(rctx))
 	}()
 	work, stop := context.WithCancel(l.context(ctx, l.s.stopGrace()))
 	defer stop()
@@ -84,7 +88,22 @@ func (l *Lease) Do(ctx context.Context, fn func(context.Context, *Lease) error, 
 			return err
 		}
 	}
+	if err := l.Err(); err != nil {
+		return err
+	}
 	return fn(fence.WithHolder(work, l), l)
+}
+
+// andReleased adds a failed release to what a function has returned, unless that
+// says it already.
+func andReleased(err, release error) error {
+	switch {
+	case release == nil || errors.Is(err, release):
+		return err
+	case err == nil:
+		return release
+	}
+	return errors.Join(err, release)
 }
 
 // LeaseFrom returns the lease under which a function runs, from the context
