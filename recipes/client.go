@@ -76,7 +76,7 @@ func (c *Client) Identity() string { return c.cfg.identity }
 func (c *Client) Logger() *slog.Logger { return c.cfg.logger }
 
 // Trace returns the functions to call as things happen.
-func (c *Client) Trace() *Trace { return &c.cfg.trace }
+func (c *Client) Trace() Trace { return c.cfg.trace }
 
 // State returns the client's state, and a channel that is closed when it is no
 // longer this. Lost means that the last session is over and the next one not

@@ -63,10 +63,6 @@ type Result struct {
 // Multi runs all operations in one transaction, or none of them. When one fails
 // the error is an *OpError about that one, and the results say which.
 func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
-	return s.multi(ctx, nil, ops)
-}
-
-func (s *Session) multi(ctx context.Context, late func([]Result, error), ops []Op) ([]Result, error) {
 	reqs, err := s.requests(ops)
 	if err != nil {
 		return nil, err
@@ -74,14 +70,8 @@ func (s *Session) multi(ctx context.Context, late func([]Result, error), ops []O
 	if !s.reserve(s.cost(ops...)) {
 		return nil, &OpError{Op: "transaction", Session: s.ID(), Err: ErrSessionFull}
 	}
-	lateRes := func(res []zk.MultiResponse, err error) {
-		results := s.results(ops, res, err)
-		s.settle(ops, results, err)
-		if late != nil {
-			late(results, err)
-		}
-	}
-	res, err := write(ctx, s, lateRes, func(z *zk.Conn) ([]zk.MultiResponse, error) { return z.Multi(reqs...) })
+	late := func(res []zk.MultiResponse, err error) { s.settle(ops, s.results(ops, res, err), err) }
+	res, err := write(ctx, s, late, func(z *zk.Conn) ([]zk.MultiResponse, error) { return z.Multi(reqs...) })
 	results := s.results(ops, res, err)
 	s.settle(ops, results, err)
 	for i, r := range results {

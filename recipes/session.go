@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -126,7 +127,7 @@ func (s *Session) Server() string { return s.conn.Server() }
 func (s *Session) Identity() string { return s.cfg.identity }
 
 // ParentACL returns the ACL of znodes that all participants share.
-func (s *Session) ParentACL() []ACL { return s.cfg.parentACL }
+func (s *Session) ParentACL() []ACL { return slices.Clone(s.cfg.parentACL) }
 
 // Done is closed when the session is over.
 func (s *Session) Done() <-chan struct{} { return s.conn.Done() }
