@@ -1,11 +1,17 @@
 // Package lock gives distributed locks on ZooKeeper.
 //
+// [Mutex] is held by one at a time, [RWMutex] by any number of readers or one
+// writer, [Semaphore] by a limited number; [Multi] takes several mutexes
+// together. All of them give out leases of package recipes.
+//
 // # Guarantee
 //
-// A [Mutex] is held by at most one lease at a time, as every holder's own clock
+// Two leases that exclude each other do not overlap, as every holder's own clock
 // tells: a lease ends before any server may give the lock to somebody else.
-// Waiters are served in the order in which they came. Each grant has a fencing
-// token greater than that of every earlier grant of the same path.
+// Who comes first is served first. Each exclusive grant, of a Mutex, a writer or
+// a Multi, has a fencing token greater than that of every earlier exclusive
+// grant of the same path. A call returns a lease that is held, or an error and
+// nothing that stays behind.
 //
 // # What is not guaranteed
 //
