@@ -29,7 +29,7 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("lock: limit of semaphore %s is %d here, and agreed to be %q: use the same everywhere, or delete the znode when nobody uses it",
+	return fmt.Sprintf("lock: limit of semaphore %s is %d here, and agreed to be %.64q: use the same everywhere, or delete the znode when nobody uses it",
 		e.Path, e.Ours, e.Stored)
 }
 

@@ -130,6 +130,9 @@ func (s *Session) requests(ops []Op) ([]any, error) {
 		if err := checkRequest(op.path, op.data); err != nil {
 			return nil, err
 		}
+		if err := op.mode.check(op.path); err != nil {
+			return nil, err
+		}
 		size += len(s.cfg.chroot) + len(op.path) + len(op.data) + 64
 		reqs[i] = op.zk(s)
 		if r, ok := reqs[i].(*zk.CreateRequest); ok && r.Flags == zk.FlagContainer {

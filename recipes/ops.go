@@ -160,6 +160,9 @@ func (s *Session) Create(ctx context.Context, path string, data []byte, mode Mod
 	if err := checkRequest(path, data); err != nil {
 		return "", err
 	}
+	if err := mode.check(path); err != nil {
+		return "", err
+	}
 	if acl == nil {
 		acl = s.cfg.acl
 	}

@@ -195,6 +195,19 @@ func TestRefusalsThatWouldBeRepeatedEndTheLock(t *testing.T) {
 
 // A parent that is ephemeral can have no children; this is said, and not tried
 // for ever.
+func TestUnknownModeIsRefusedBeforeItIsSent(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		s := zkrtest.Session(t, zkrtest.Dial(t, srv))
+		for _, mode := range []recipes.Mode{-1, recipes.Container + 1} {
+			_, err := s.Create(t.Context(), "/a", nil, mode, nil)
+			require.ErrorContains(t, err, "unknown mode")
+			_, err = s.Multi(t.Context(), recipes.CreateOp("/a", nil, mode, nil))
+			require.ErrorContains(t, err, "unknown mode")
+		}
+		require.Zero(t, srv.Requests(0, s.ID()))
+	})
+}
+
 func TestEphemeralParentIsRefused(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 		c := zkrtest.Dial(t, srv)

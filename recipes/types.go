@@ -1,6 +1,7 @@
 package recipes
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -110,6 +111,14 @@ func (m Mode) flags() int32 {
 		return zk.FlagContainer
 	}
 	return 0
+}
+
+// check refuses what no constant of Mode stands for.
+func (m Mode) check(path string) error {
+	if m < Persistent || m > Container {
+		return fmt.Errorf("recipes: create %s: unknown mode %d", path, m)
+	}
+	return nil
 }
 
 func (m Mode) ephemeral() bool { return m == Ephemeral || m == EphemeralSequential }
