@@ -5,11 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/fence"
 	"github.com/zkrecipes/zkrecipes/recipes"
 )
 
-// ledger checks that the leases of one lock do not overlap, each by its holder's
-// own clock, and that tokens grow.
+// ledger checks that the leases of one lock do not overlap unless all are shared,
+// each by its holder's own clock, and that tokens grow.
 type ledger struct {
 	t      testing.TB
 	steals bool // strangers delete znodes and end sessions: those concerned learn it a little later
@@ -22,15 +23,23 @@ type ledger struct {
 
 type granting struct {
 	*recipes.Lease
-	at time.Time
+	at    time.Time
+	token fence.Token
 }
 
 // add takes in a lease at the instant of its grant.
-func (g *ledger) add(l *recipes.Lease) {
+func (g *ledger) add(l *recipes.Lease) { g.addMember(l, l.Token()) }
+
+// addMember is add for the lease of a multi-lock, by the token of the member that
+// is looked at.
+func (g *ledger) addMember(l *recipes.Lease, token fence.Token) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
 	for _, old := range g.leases {
+		if old.Shared() && l.Shared() {
+			continue
+		}
 		left := old.Remaining()
 		switch {
 		case left == 0 || g.steals:
@@ -41,11 +50,11 @@ func (g *ledger) add(l *recipes.Lease) {
 			g.t.Errorf("%v: lease %v of session %#x granted while %v of session %#x, %v old, holds for %v",
 				now, l.Token(), l.Session().ID(), old.Token(), old.Session().ID(), now.Sub(old.at), left)
 		}
-		if old.Token() >= l.Token() && !g.steals {
-			g.t.Errorf("token %v after %v", l.Token(), old.Token())
+		if old.token >= token && !g.steals && !l.Shared() {
+			g.t.Errorf("token %v after %v", token, old.token)
 		}
 	}
-	g.leases = append(g.leases, granting{l, now})
+	g.leases = append(g.leases, granting{l, now, token})
 }
 
 // grants returns how many leases there were.

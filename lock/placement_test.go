@@ -27,6 +27,7 @@ type placement struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	leases ledger
+	note   func(*recipes.Lease) // of every grant
 }
 
 // misfortune says what happens at a request, and what may come of it.
@@ -113,8 +114,12 @@ type life struct {
 	name    string
 	prepare func(p *placement)
 	ask     func(p *placement) (*recipes.Lease, error)
-	small   int // how many requests the small form of the test goes through
+	next    func(other *party) asking // what comes after; nil stands for Lock
+	small   int                       // how many requests the small form of the test goes through
 }
+
+// An asking takes some kind of lock.
+type asking = func(context.Context) (*recipes.Lease, error)
 
 var lives = []life{
 	{name: "free lock in no directory", prepare: func(*placement) {}, ask: (*placement).lock, small: 7},
@@ -134,8 +139,11 @@ func (p *placement) warm() {
 
 // occupy has another party hold the lock for some time from now.
 func (p *placement) occupy() {
-	other := join(p.t, p.srv)
-	waiting := other.lock(p.t.Context())
+	p.occupyBy(func(other *party) asking { return other.Lock })
+}
+
+func (p *placement) occupyBy(how func(other *party) asking) {
+	waiting := async(p.t, how(join(p.t, p.srv)))
 	synctest.Wait()
 	go func() {
 		got := <-waiting
@@ -143,14 +151,17 @@ func (p *placement) occupy() {
 			p.t.Errorf("occupant: %v", got.Err)
 			return
 		}
-		p.leases.add(got.Val)
+		p.note(got.Val)
 		time.Sleep(T / 2)
 		_ = got.Val.Release(context.Background())
 	}()
 	synctest.Wait()
 }
 
-func TestEveryFaultAtEveryRequest(t *testing.T) {
+func TestEveryFaultAtEveryRequest(t *testing.T) { strikeAll(t, lives) }
+
+// strikeAll goes through all lives with every misfortune at every request.
+func strikeAll(t *testing.T, lives []life) {
 	for _, life := range lives {
 		requests := 0
 		zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
@@ -180,9 +191,13 @@ func TestEveryFaultAtEveryRequest(t *testing.T) {
 func run(t *testing.T, srv *zktest.Server, life life, m misfortune, n int) int {
 	p := &placement{t: t, srv: srv, a: join(t, srv)}
 	p.leases.t, p.leases.steals = t, m.steals
+	p.note = p.leases.add
 	p.ctx, p.cancel = context.WithTimeout(t.Context(), 10*T)
 	defer p.cancel()
-	next := join(t, srv)
+	next := join(t, srv).Lock
+	if life.next != nil {
+		next = life.next(join(t, srv))
+	}
 	life.prepare(p)
 	p.id = p.a.session()
 	hook := srv.On(zktest.Match{Session: p.id, Skip: n}).Optional()
@@ -195,11 +210,11 @@ func run(t *testing.T, srv *zktest.Server, life life, m misfortune, n int) int {
 	asked := zkrtest.Go(func() (*recipes.Lease, error) { return life.ask(p) })
 	synctest.Wait()
 	after := zkrtest.Go(func() (*recipes.Lease, error) {
-		l, err := next.Lock(t.Context())
+		l, err := next(t.Context())
 		if err != nil {
 			return nil, err
 		}
-		p.leases.add(l)
+		p.note(l)
 		time.Sleep(time.Second)
 		return l, l.Release(t.Context())
 	})
@@ -219,7 +234,10 @@ func run(t *testing.T, srv *zktest.Server, life life, m misfortune, n int) int {
 		require.NoError(t, err)
 	}
 	time.Sleep(grace)
-	require.Empty(t, contenders(srv), "ghosts")
+	require.Empty(t, ephemerals(srv), "ghosts")
+	if !m.closes {
+		requireUnused(t, p.a.c)
+	}
 	return hook.Hits()
 }
 
@@ -236,8 +254,20 @@ func (p *placement) outcome(got result, m misfortune) *recipes.Lease {
 		}
 		return nil
 	}
-	p.leases.add(got.Val)
+	p.note(got.Val)
 	return got.Val
+}
+
+// ephemerals are the paths of all of them, when nothing moves any more.
+func ephemerals(srv *zktest.Server) []string {
+	synctest.Wait()
+	var all []string
+	for _, z := range srv.Tree() {
+		if z.Stat.EphemeralOwner != 0 {
+			all = append(all, z.Path)
+		}
+	}
+	return all
 }
 
 // hold lives with the lease for a while and gives it back.

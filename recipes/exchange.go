@@ -55,6 +55,10 @@ func (s *Session) Exchange(ctx context.Context, x Exchange) ([]*Created, error) 
 		if err != nil {
 			s.Unreserve(cost)
 		}
+		if err != nil && s.ctx.Err() != nil {
+			// The session's own context is no business of the caller's.
+			err = &OpError{Op: "exchange", Path: x.path(), Session: s.ID(), Err: s.Err()}
+		}
 		select {
 		case done <- exchanged{nodes, err}:
 		case <-abandoned:

@@ -70,13 +70,16 @@ func (o *Owned) Watch(ctx context.Context) (*Watch, error) {
 
 // unwatch ends the watch, and reports whether it has seen the znode deleted.
 func (o *Owned) unwatch() (deleted bool) {
-	if o.watch == nil {
+	// One who has given up on an exchange and the exchange itself may both.
+	o.s.mu.Lock()
+	w := o.watch
+	o.watch = nil
+	o.s.mu.Unlock()
+	if w == nil {
 		return false
 	}
-	o.watch.Stop()
-	deleted = o.watch.Deleted()
-	o.watch = nil
-	return deleted
+	w.Stop()
+	return w.Deleted()
 }
 
 // Discard deletes the znode in the background.

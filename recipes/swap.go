@@ -117,6 +117,7 @@ func (l *Lease) oldIsGone(sw *swap) error {
 // swapped ends a swap: err says why the lease has its old znode. A lease that
 // was given back wants neither; it then returns what to settle for the new one.
 func (l *Lease) swapped(sw *swap, old *Owned, err error) (gone *Deletion) {
+	l.until(l.s.now()) // the end of the session is the lease's
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.swap = nil
