@@ -55,8 +55,19 @@ func (s *Session) Unreserve(bytes int) {
 	s.reserved -= bytes
 	change := s.reserved == 0 || s.roomy() != wasRoomy
 	s.mu.Unlock()
+	s.client.wakeWanting()
 	if change {
 		s.client.retire()
+	}
+}
+
+// wakeWanting wakes those who wait for a further session: there may be room in
+// one that is there.
+func (c *Client) wakeWanting() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.wanted > 0 {
+		c.broadcast()
 	}
 }
 

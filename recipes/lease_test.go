@@ -3,6 +3,9 @@ package recipes_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -186,6 +189,37 @@ func TestLocksAreSpreadOverSessionsOfBoundedSize(t *testing.T) {
 			for _, l := range leases {
 				require.NoError(t, l.Release(t.Context()))
 			}
+		}
+	})
+}
+
+// A further session may be a long time coming, such as where the servers allow
+// no more connections.
+func TestRoomThatIsGivenBackServesWhoWaitsForAFurtherSession(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		var refuse atomic.Bool
+		dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if refuse.Load() {
+				return nil, errors.New("no more connections")
+			}
+			return srv.DialContext(ctx, network, addr)
+		}
+		c := zkrtest.Dial(t, srv, recipes.WithDialer(dial), recipes.WithEphemeralBudget(4<<10))
+		refuse.Store(true)
+		var leases []*recipes.Lease
+		for {
+			m := mutex(t, c, fmt.Sprintf("/many/%d", len(leases)))
+			next := zkrtest.Go(func() (*recipes.Lease, error) { return m.Lock(t.Context()) })
+			synctest.Wait()
+			if len(next) == 1 {
+				leases = append(leases, (<-next).Val)
+				continue
+			}
+			require.NoError(t, leases[0].Release(t.Context()))
+			synctest.Wait()
+			require.Len(t, next, 1)
+			require.NoError(t, (<-next).Err)
+			return
 		}
 	})
 }
