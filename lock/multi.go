@@ -67,7 +67,7 @@ func (m *Multi) Lock(ctx context.Context) (*recipes.Lease, error) {
 		case !queue.Gone(err):
 			return lease, err
 		case m.s.stay:
-			return nil, &recipes.WaitError{Path: m.path, Err: errors.Join(recipes.ErrLost, err)}
+			return nil, &recipes.WaitError{Path: m.path, Err: fmt.Errorf("%w: %w", recipes.ErrLost, err)}
 		}
 	}
 }
