@@ -251,6 +251,9 @@ func (q *Queue) renumber(ctx context.Context) {
 	}
 }
 
+// maxReported bounds how many strangers are remembered, and reported.
+const maxReported = 1000
+
 // report says once of each stranger that a JVM peer would wait for it.
 func (q *Queue) report(strangers []string, seq int64) {
 	for _, name := range strangers {
@@ -259,11 +262,12 @@ func (q *Queue) report(strangers []string, seq int64) {
 		}
 		q.mu.Lock()
 		_, known := q.reported[name]
-		if !known && len(q.reported) < 1000 {
+		tell := !known && len(q.reported) < maxReported
+		if tell {
 			q.reported[name] = struct{}{}
 		}
 		q.mu.Unlock()
-		if !known {
+		if tell {
 			q.c.Logger().Warn("a znode that is no contender makes Curator peers wait for ever", "path", q.dir, "name", name)
 			if fn := q.c.Trace().Stranger; fn != nil {
 				fn(recipes.StrangerEvent{Dir: q.dir, Name: name})
