@@ -135,3 +135,17 @@ func TestOperationsEndWithTheirContext(t *testing.T) {
 		require.False(t, ok, "the ephemeral that nobody waits for is deleted")
 	})
 }
+
+func TestSessionThatIsBeingClosedSaysSo(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		var s *recipes.Session
+		var err error
+		c := zkrtest.Dial(t, srv, recipes.WithTrace(recipes.Trace{Lost: func(recipes.LeaseEvent) {
+			_, err = s.Exchange(t.Context(), recipes.Exchange{Take: []recipes.Protected{{Dir: "/x", Name: "lock-"}}})
+		}}))
+		s = held(t, c).Session()
+		c.Close()
+		require.ErrorIs(t, err, recipes.ErrClosed)
+		require.ErrorContains(t, err, "client closed")
+	})
+}

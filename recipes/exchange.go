@@ -68,7 +68,8 @@ func (s *Session) Exchange(ctx context.Context, x Exchange) ([]*Created, error) 
 		}
 	})
 	if !started {
-		return nil, &OpError{Op: "exchange", Session: s.ID(), Err: s.Err()}
+		s.Unreserve(cost)
+		return nil, &OpError{Op: "exchange", Path: x.path(), Session: s.ID(), Err: s.endErr()}
 	}
 	select {
 	case r := <-done:

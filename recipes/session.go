@@ -141,6 +141,15 @@ func (s *Session) Err() error {
 	return translate(errors.Join(zkconn.ErrOver, reason))
 }
 
+// endErr is Err of a session that is over, or is about to be: Close takes
+// nothing on any more before it ends it.
+func (s *Session) endErr() error {
+	if err := s.Err(); err != nil {
+		return err
+	}
+	return ErrClosed
+}
+
 // State returns the session's state, and a channel that is closed when it may be
 // another.
 func (s *Session) State() (State, <-chan struct{}) { return s.state.get() }
