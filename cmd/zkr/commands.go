@@ -47,6 +47,8 @@ type runner func(ctx context.Context, args []string) error
 func commands() []command {
 	return []command{
 		lockCommand(),
+		electCommand(),
+		leaderCommand(),
 		demoCommand(),
 		testserverCommand(),
 		helpCommand(),

@@ -52,7 +52,7 @@ func TestHelpListsEveryCommandAndEveryExitCode(t *testing.T) {
 	for _, c := range commands() {
 		require.Equal(t, !c.hidden, strings.Contains(out, "\n  "+c.name+" "), c.name)
 	}
-	for _, code := range []int{exitUsage, exitNoServer, exitFailed, exitNotAcquired, exitLost, exitNotRunnable, exitNotFound} {
+	for _, code := range []int{exitUsage, exitNoServer, exitFailed, exitNotAcquired, exitNoLeader, exitLost, exitNotRunnable, exitNotFound} {
 		require.Contains(t, out, "\n  "+strconv.Itoa(code)+" ")
 	}
 }

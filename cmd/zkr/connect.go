@@ -28,7 +28,11 @@ func (c *connection) register(fs *flags) {
 	fs.DurationVar(&c.within, "connect-timeout", 30*time.Second, "give up after this `DURATION` where no server can be reached")
 	fs.DurationVar(&c.timeout, "session-timeout", recipes.DefaultSessionTimeout, "the servers end a session after this `DURATION` of silence; they may grant\nanother one")
 	fs.DurationVar(&c.tick, "tick", 0, "the servers' tickTime, if known, a `DURATION`: with it leases bear longer outages;\nless than the truth makes them unsafe")
-	fs.StringVar(&c.identity, "identity", "", "the `NAME` to show to those who wait (default host/pid)")
+}
+
+// registerIdentity does so for commands that show something of themselves.
+func (c *connection) registerIdentity(fs *flags, flag string) {
+	fs.StringVar(&c.identity, flag, "", "the `NAME` to show to others (default host/pid)")
 }
 
 // dial connects. What the flags have got wrong comes as a usage error.

@@ -145,6 +145,7 @@ func workerCommand() command {
 		setup: func(fs *flags) runner {
 			l := &labour{env: fs.env, out: json.NewEncoder(fs.env.stdout)}
 			l.conn.register(fs)
+			l.conn.registerIdentity(fs, "identity")
 			fs.BoolVar(&l.lead, "lead", false, "run for leadership instead of the lock")
 			return l.run
 		},

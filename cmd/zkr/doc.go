@@ -1,7 +1,10 @@
-// Command zkr runs commands under distributed locks on ZooKeeper, shows what
-// fencing tokens are good for, and runs a server to try things out on.
+// Command zkr runs commands under distributed locks on ZooKeeper, or while they
+// lead, tells who leads, shows what fencing tokens are good for, and runs a server
+// to try things out on.
 //
 //	zkr lock /locks/report -- ./report.sh
+//	zkr elect /election/controller -- ./controller
+//	zkr leader /election/controller
 //	zkr demo
 //	zkr testserver
 //

@@ -17,6 +17,7 @@ const (
 	exitNoServer    = 69
 	exitFailed      = 70
 	exitNotAcquired = 75
+	exitNoLeader    = 79
 	exitLost        = 80
 	exitNotRunnable = 126
 	exitNotFound    = 127
@@ -25,15 +26,16 @@ const (
 
 // exitCodes is the table that the help prints.
 var exitCodes = []struct{ code, meaning string }{
-	{"0-255", "lock: what the command exited with, if nothing below happened"},
+	{"0-255", "lock, elect: what the command exited with, if nothing below happened"},
 	{"64", "usage: a command, flag or argument that zkr does not take"},
 	{"69", "no connection to any server in time"},
 	{"70", "anything else that failed, such as a missing permission, or a demo\nthat did not show what it should"},
-	{"75", "lock: not acquired: --wait is over, or somebody has it and --try was given"},
-	{"80", "lock: the lease was lost or about to be, so the command was stopped;\nalso where the command then exited with 0"},
-	{"126", "lock: the command cannot be run"},
-	{"127", "lock: the command was not found"},
-	{"128+n", "lock: the command died by signal n, or zkr did while it was waiting"},
+	{"75", "lock, elect: not acquired or not elected: --wait is over, or somebody\nhas the lock and --try was given"},
+	{"79", "leader: there is none"},
+	{"80", "lock, elect --once: the lease was lost or about to be, so the command was\nstopped; also where the command then exited with 0"},
+	{"126", "lock, elect: the command cannot be run"},
+	{"127", "lock, elect: the command was not found"},
+	{"128+n", "lock, elect: the command died by signal n, or zkr did while it was waiting;\nleader --watch: it was ended by signal n"},
 }
 
 // usageError is a mistake of whoever wrote the command line.
@@ -108,4 +110,4 @@ func explain(err error) string {
 	return msg
 }
 
-var packages = strings.NewReplacer("recipes: ", "", "lock: ", "", "exec: ", "", "zktest: ", "")
+var packages = strings.NewReplacer("recipes: ", "", "lock: ", "", "election: ", "", "exec: ", "", "zktest: ", "")

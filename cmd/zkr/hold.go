@@ -13,12 +13,13 @@ import (
 
 // holding is the time during which the command runs.
 type holding struct {
-	*locker
+	*job
 	lease  *recipes.Lease
 	caught <-chan os.Signal
 
-	child   *child
-	stopped bool // the command was asked to end
+	child    *child
+	stopped  bool // the command was asked to end, for the sake of the lease
+	signaled bool // the command was passed a signal that asks for its end, and zkr's
 }
 
 // run runs the command under the lease, gives that back, and returns how the
@@ -42,7 +43,7 @@ func (h *holding) run(ctx context.Context) error {
 		return end.err
 	}
 	if err != nil {
-		h.say.warn("the lock could not be given back and ends with its session: %s", explain(err))
+		h.say.warn("%s could not be given back and ends with its session: %s", h.path, explain(err))
 	}
 	if end.code == 0 {
 		return nil
@@ -77,9 +78,11 @@ func (h *holding) watch(work context.Context) (result, error) {
 		case end := <-h.child.ended:
 			return end, nil
 		case sig := <-h.caught:
+			// A command may take SIGHUP for a wish to read its settings again.
+			h.signaled = h.signaled || isEnding(sig) && sig != syscall.SIGHUP
 			h.child.signal(sig.(syscall.Signal))
 		case <-h.child.paused:
-			h.say.warn("a command that holds a lock cannot be suspended; it goes on")
+			h.say.warn("a command under a lease cannot be suspended; it goes on")
 			h.child.signal(syscall.SIGCONT)
 		case <-changed:
 			state, changed = h.follow(state)

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/zkrecipes/zkrecipes/election"
+	"github.com/zkrecipes/zkrecipes/recipes"
+)
+
+func leaderCommand() command {
+	return command{
+		name:  "leader",
+		args:  "[flags] PATH",
+		short: "tell who leads",
+		long:  leaderManual,
+		setup: func(fs *flags) runner {
+			a := &asker{env: fs.env}
+			a.register(fs)
+			return func(ctx context.Context, args []string) error {
+				if err := a.settle(args); err != nil {
+					return err
+				}
+				return a.run(ctx)
+			}
+		},
+	}
+}
+
+const leaderManual = `
+Prints the id of the leader of the election at PATH, of zkr elect, of a program
+that uses the library, of Curator or of kazoo, and exits with 0. Where there is
+none it prints nothing and exits with 79.
+
+With --watch it prints a line for the leader now and for each one that follows,
+until it is interrupted; an empty line says that there is none. One that leads
+again, or shows another id, has another line. A reader that is slow may miss some
+of what came and went, never the newest.
+
+The id is what the leader shows of itself, which may be anything: characters that
+cannot be printed are replaced, so that it is one line and does nothing to a
+terminal. A leader that shows nothing is told by the path of its znode.
+
+It is the view of one server, which may lag behind, and the first in line is
+shown before it knows. Whether to act as the leader, only the leader's own lease
+says.
+`
+
+// asker is one run of zkr leader.
+type asker struct {
+	env    env
+	conn   connection
+	layout layoutFlag
+	path   string
+	watch  bool
+}
+
+func (a *asker) register(fs *flags) {
+	a.conn.register(fs)
+	a.layout.register(fs)
+	fs.BoolVar(&a.watch, "watch", false, "print each change until interrupted")
+}
+
+func (a *asker) settle(args []string) error {
+	if len(args) != 1 {
+		return usagef("want zkr leader [flags] PATH")
+	}
+	a.path = args[0]
+	if err := recipes.CheckDir(a.path); err != nil {
+		return usagef("%s", explain(err))
+	}
+	return nil
+}
+
+func (a *asker) run(ctx context.Context) error {
+	caught, stop := catch(ending)
+	defer stop()
+	ctx, stopWaiting := untilSignal(ctx, caught)
+	defer stopWaiting()
+	// Whom a reader that does not read keeps from ending can be asked once more.
+	defer context.AfterFunc(ctx, stop)()
+	client, err := a.conn.dial(ctx)
+	if err != nil {
+		return ended(ctx, err)
+	}
+	defer client.Close()
+	e, err := election.New(client, a.path, election.WithLayout(a.layout.layout))
+	if err != nil {
+		return err
+	}
+	if a.watch {
+		return ended(ctx, a.tellChanges(ctx, e))
+	}
+	return ended(ctx, a.tell(ctx, e))
+}
+
+// tell prints who leads. It takes a few requests, which servers that go silent in
+// the middle of it are not to make last.
+func (a *asker) tell(ctx context.Context, e *election.Election) error {
+	ctx, cancel := context.WithTimeout(ctx, a.conn.within)
+	defer cancel()
+	leader, err := e.Leader(ctx)
+	if errors.Is(err, election.ErrNoLeader) {
+		return &codedError{exitNoLeader, err}
+	}
+	if err != nil {
+		return err
+	}
+	return a.print(shown(leader))
+}
+
+func (a *asker) tellChanges(ctx context.Context, e *election.Election) error {
+	for leader, err := range e.Observe(ctx) {
+		if err != nil {
+			return err
+		}
+		line := ""
+		if leader != nil {
+			line = shown(*leader)
+		}
+		if err := a.print(line); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (a *asker) print(line string) error {
+	_, err := io.WriteString(a.env.stdout, line+"\n")
+	return err
+}
+
+// shown is what to call a leader.
+func shown(c recipes.Contender) string {
+	if c.Identity == "" {
+		return c.Path
+	}
+	return c.Identity
+}
