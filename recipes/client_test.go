@@ -84,6 +84,25 @@ func TestShutdownWaitsForLeasesAndReleases(t *testing.T) {
 	})
 }
 
+// Between the end of a lease and the deletion of its znode nothing is idle.
+func TestShutdownWaitsForTheZnodesOfALostLease(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		told := make(chan struct{})
+		cable := srv.Cable()
+		c := zkrtest.DialBy(t, cable, srv.ConnectString(), recipes.WithStopOnSuspend(),
+			recipes.WithTrace(recipes.Trace{Lost: func(recipes.LeaseEvent) { <-told }}))
+		l := held(t, c)
+		cable.Cut()
+		<-l.Done()
+		down := zkrtest.Go(func() (struct{}, error) { return struct{}{}, c.Shutdown(t.Context()) })
+		zkrtest.Pending(t, down)
+		deletes := srv.Requests(zktest.OpDelete, 0)
+		close(told)
+		require.NoError(t, (<-down).Err)
+		require.Equal(t, deletes+1, srv.Requests(zktest.OpDelete, 0))
+	})
+}
+
 func TestShutdownEndsWithItsContext(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 		c := zkrtest.Dial(t, srv)

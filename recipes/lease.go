@@ -268,8 +268,10 @@ var errNodeGone = errors.New("its znode was deleted by somebody else")
 // and does not wait then.
 func (l *Lease) Release(ctx context.Context) error {
 	l.until(l.s.now())
+	begun := l.s.busy()
 	first := l.finish(ErrReleased)
 	deletions := l.discard()
+	begun()
 	l.mu.Lock()
 	reason := l.err
 	l.mu.Unlock()
@@ -316,6 +318,7 @@ func (l *Lease) discard() []*Deletion {
 // lose ends the lease for the given cause.
 func (l *Lease) lose(cause error) {
 	err := &LostError{Path: l.path, Token: l.Token(), Session: l.s.ID(), Cause: cause}
+	defer l.s.busy()()
 	if !l.finish(err) {
 		return
 	}

@@ -218,6 +218,20 @@ func (s *Session) awaitIdle(ctx context.Context) error {
 	}
 }
 
+// busy keeps awaitIdle waiting between the end of a lease and the deletion of its
+// znodes, until the function that it returns is called.
+func (s *Session) busy() (done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deleting++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.deleting--
+		s.noteIdle()
+	}
+}
+
 // noteIdle wakes awaitIdle where that has become true. s.mu is held.
 func (s *Session) noteIdle() {
 	if len(s.leases) == 0 && s.deleting == 0 {
