@@ -294,5 +294,5 @@ func (p *permits) add(l *recipes.Lease, n int) {
 	if sum > p.limit && !p.steals {
 		p.t.Errorf("%v: %d permits held, of %d", now, sum, p.limit)
 	}
-	p.held = append(p.held, permit{granting{l, now, l.Token()}, n})
+	p.held = append(p.held, permit{granting{l, now, l.Token(), true}, n})
 }
