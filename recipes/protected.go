@@ -6,105 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkrecipes/zkrecipes/fence"
 	"github.com/zkrecipes/zkrecipes/internal/zkconn"
 )
-
-// Owned is an ephemeral znode that belongs to a session: it was made on it, or
-// read from it with that owner.
-type Owned struct {
-	s        *Session
-	path     string
-	token    fence.Token   // its czxid, 0 until it is known
-	sent     time.Duration // when the latest confirmed write about it was sent
-	reserved int           // bytes of its session's budget
-	spare    int           // bytes set aside for what it may be exchanged for
-	watch    *Watch        // armed on it while it waits, nil if it is not
-}
-
-// Path returns the znode's path.
-func (o *Owned) Path() string { return o.path }
-
-// Session returns the session that owns the znode.
-func (o *Owned) Session() *Session { return o.s }
-
-// Token returns the znode's czxid, 0 if it is not known yet; Load reads it.
-func (o *Owned) Token() fence.Token { return o.token }
-
-// Load reads the znode, to learn its token. It returns ErrNoNode where the znode
-// is gone or belongs to somebody else.
-func (o *Owned) Load(ctx context.Context) error {
-	stat, ok, err := o.s.Exists(ctx, o.path)
-	if err != nil {
-		return err
-	}
-	return o.know(stat, ok)
-}
-
-func (o *Owned) know(stat Stat, ok bool) error {
-	if !ok || stat.EphemeralOwner != o.s.ID() {
-		return &OpError{Op: "load", Path: o.path, Session: o.s.ID(), Err: ErrNoNode}
-	}
-	o.token = fence.Token(stat.Czxid)
-	return nil
-}
-
-// Watch is Load with a watch for the znode's deletion, which the lease takes
-// over if it comes to one. Without it the lease watches on its own a little
-// later. The watch that it returns belongs to o.
-func (o *Owned) Watch(ctx context.Context) (*Watch, error) {
-	if o.watch != nil {
-		return o.watch, nil
-	}
-	_, stat, w, err := o.s.GetWatch(ctx, o.path)
-	if err != nil {
-		return nil, err
-	}
-	o.watch = w
-	return w, o.know(stat, true)
-}
-
-// unwatch ends the watch, and reports whether it has seen the znode deleted.
-func (o *Owned) unwatch() (deleted bool) {
-	// One who has given up on an exchange and the exchange itself may both.
-	o.s.mu.Lock()
-	w := o.watch
-	o.watch = nil
-	o.s.mu.Unlock()
-	if w == nil {
-		return false
-	}
-	w.Stop()
-	return w.Deleted()
-}
-
-// Discard deletes the znode in the background.
-func (o *Owned) Discard() *Deletion {
-	o.unwatch()
-	return o.s.discard(o.path, o.takeReserved()+o.takeSpare())
-}
-
-// takeReserved returns what the znode takes of the budget, once: to whoever
-// sees to its end.
-func (o *Owned) takeReserved() int {
-	o.s.mu.Lock()
-	defer o.s.mu.Unlock()
-	n := o.reserved
-	o.reserved = 0
-	return n
-}
-
-func (o *Owned) takeSpare() int {
-	o.s.mu.Lock()
-	defer o.s.mu.Unlock()
-	n := o.spare
-	o.spare = 0
-	return n
-}
 
 // Protected says what znode CreateProtected is to make.
 type Protected struct {
@@ -273,85 +180,6 @@ func (s *Session) find(ctx context.Context, dir, uuid string) (*Owned, error) {
 		return o, err
 	}
 	return nil, nil
-}
-
-// makeDir makes a directory and what is missing above it: first the last one,
-// and only where that fails the one above.
-func (s *Session) makeDir(ctx context.Context, dir string) error {
-	err := s.makeOne(ctx, dir)
-	if errors.Is(err, ErrNoNode) {
-		if err := s.makeDir(ctx, parent(dir)); err != nil {
-			return err
-		}
-		err = s.makeOne(ctx, dir)
-	}
-	if errors.Is(err, ErrNoNode) {
-		return nil // reaped in between; the caller comes back
-	}
-	return err
-}
-
-// MakePersistent makes a znode that stays, and what is missing above it. Where
-// it exists it returns ErrNodeExists.
-func (s *Session) MakePersistent(ctx context.Context, path string, data []byte) error {
-	for {
-		_, err := s.Create(ctx, path, data, Persistent, s.cfg.parentACL)
-		if !errors.Is(err, ErrNoNode) {
-			return err
-		}
-		if err := s.makeDir(ctx, parent(path)); err != nil {
-			return err
-		}
-	}
-}
-
-// makeOne makes one directory: a container, which the server deletes some time
-// after its last child, unless the server has none or the user wants none.
-func (s *Session) makeOne(ctx context.Context, dir string) error {
-	if dir == "/" {
-		return s.makeChroot(ctx)
-	}
-	mode := Container
-	if s.cfg.persistent || s.client.noContainers.Load() {
-		mode = Persistent
-	}
-	_, err := s.Create(ctx, dir, nil, mode, s.cfg.parentACL)
-	if mode == Container && isUnimplemented(err) {
-		s.client.noContainers.Store(true)
-		_, err = s.Create(ctx, dir, nil, Persistent, s.cfg.parentACL)
-	}
-	if errors.Is(err, ErrNodeExists) || errors.Is(err, ErrOutcomeUnknown) {
-		return nil // where it is unknown the caller's next attempt tells
-	}
-	return err
-}
-
-// makeChroot makes the chroot, which is to stay.
-func (s *Session) makeChroot(ctx context.Context) error {
-	elems := strings.Split(s.cfg.chroot, "/")
-	for i := 2; i <= len(elems); i++ {
-		path := strings.Join(elems[:i], "/")
-		_, err := write(ctx, s, nil, func(z *zk.Conn) (string, error) {
-			return z.Create(path, nil, 0, toZK(s.cfg.parentACL))
-		})
-		if err != nil && !errors.Is(err, zk.ErrNodeExists) && !isUnknown(err) {
-			return &OpError{Op: "create chroot", Path: path, Session: s.ID(), Err: translate(err)}
-		}
-	}
-	return nil
-}
-
-// isUnimplemented recognises the server's code -6, which the client library
-// has no name for.
-func isUnimplemented(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "unknown error: -6")
-}
-
-func join(dir, name string) string {
-	if dir == "/" {
-		return "/" + name
-	}
-	return dir + "/" + name
 }
 
 // NewUUID returns a random UUID, in the form that Curator looks for in names.
