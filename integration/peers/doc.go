@@ -1,5 +1,6 @@
-// Package peers runs other implementations of the recipes, Apache Curator's and
-// kazoo's, as programs beside a test.
+// Package peers runs implementations of the recipes as programs beside a test:
+// Apache Curator's, kazoo's, the lock of the client library that this one stands
+// on, and this one.
 //
 //	c := peers.Curator(t, srv.ConnectString())
 //	held := c.Do(ctx, "lock a /locks/x") // participant a of this process
@@ -19,11 +20,16 @@
 //	enter NAME PATH N: a double barrier
 //	release NAME: gives up what is held, leaves the barrier
 //	set NAME PATH · remove NAME PATH · wait NAME PATH: a barrier
-//	loop NAME PATH TURNS: take and give a mutex so often
+//	lockall NAME PATH,PATH…: several mutexes together
+//	loop NAME TURNS MILLIS VERB …: take and give so often, and hold for so long,
+//	  what the command without its name says, as loop a 10 5 acquire /sem 2
+//	revocable NAME PATH: lock, ready to be asked for it back
+//	revoke NAME ZNODE: ask a holder
+//	participants NAME PATH: lists the contenders for a mutex
 //
 // # Answers
 //
-// Each is a line EVENT NAME TOKEN FROM TO, with times of CLOCK_MONOTONIC in
+// Each is a line EVENT NAME TOKEN FROM TO TEXT, with times of CLOCK_MONOTONIC in
 // nanoseconds, to be compared with those of other processes of the machine. All
 // that is held is held from FROM, read after it was granted, at least to the TO
 // or FROM read before it was given up: what peers believe overlaps only if these
@@ -32,7 +38,12 @@
 //	held     since FROM
 //	busy     the time to try was over
 //	released was given up, begun at FROM and done at TO
-//	turn     of a loop, held from FROM to TO; done ends the loop
+//	turn     of a loop, held from FROM to TO; held comes before it, done ends the
+//	         loop
+//	revoked, asked: at the one who holds, and at the one who wants
+//	participant a contender, its identity in TEXT; done ends the list
+//	suspended the connection is lost, at FROM, for NAME -: who holds something
+//	         may not rely on it any longer
 //	set, removed (begun at FROM), passed: of a barrier
 //	failed   why is on standard error
 //	ready    comes first of all, for NAME -, with the session's id as TOKEN

@@ -9,6 +9,7 @@ import traceback
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import LockTimeout
+from kazoo.protocol.states import KazooState
 
 printing = threading.Lock()
 
@@ -18,9 +19,9 @@ def now():
     return time.monotonic_ns()
 
 
-def say(event, name, token=0, start=None, end=0):
+def say(event, name, token=0, start=None, end=0, text=""):
     with printing:
-        print(event, name, token, now() if start is None else start, end, flush=True)
+        print(event, name, token, now() if start is None else start, end, text, flush=True)
 
 
 class Actor(threading.Thread):
@@ -63,14 +64,22 @@ class Actor(threading.Thread):
             return
         self.held(self.token(lock), lock.release)
 
+    def make(self, verb, path):
+        if verb == "rlock":
+            # Readers do not wait for each other.
+            writers = [p for p in self.patterns if p != "__READ__"]
+            return self.client.ReadLock(path, self.name_, extra_lock_patterns=writers)
+        kind = self.client.WriteLock if verb == "wlock" else self.client.Lock
+        return kind(path, self.name_, extra_lock_patterns=self.patterns)
+
     def do_lock(self, path, millis=None):
-        self.contend(self.client.Lock(path, self.name_, extra_lock_patterns=self.patterns), millis)
+        self.contend(self.make("lock", path), millis)
 
     def do_rlock(self, path, millis=None):
-        self.contend(self.client.ReadLock(path, self.name_, extra_lock_patterns=self.patterns), millis)
+        self.contend(self.make("rlock", path), millis)
 
     def do_wlock(self, path, millis=None):
-        self.contend(self.client.WriteLock(path, self.name_, extra_lock_patterns=self.patterns), millis)
+        self.contend(self.make("wlock", path), millis)
 
     do_trylock, do_tryrlock, do_trywlock = do_lock, do_rlock, do_wlock
 
@@ -129,16 +138,36 @@ class Actor(threading.Thread):
         self.give_up()
         self.say("released", 0, before, now())
 
-    def do_loop(self, path, turns):
-        lock = self.client.Lock(path, self.name_, extra_lock_patterns=self.patterns)
-        for _ in range(int(turns)):
-            lock.acquire()
-            start = now()
-            token = self.token(lock)
-            end = now()
-            lock.release()
-            self.say("turn", token, start, end)
+    def do_participants(self, path):
+        for identity in self.make("lock", path).contenders():
+            self.say("participant", 0, now(), 0, identity)
         self.say("done")
+
+    def do_loop(self, turns, dwell, verb, path):
+        """Connections and sessions may end meanwhile: a turn that was not given
+        is tried again."""
+        left = int(turns)
+        while left > 0:
+            try:
+                lock = self.make(verb, path)
+                lock.acquire()
+                start = now()
+                left -= 1
+                try:
+                    token = self.token(lock)
+                    self.say("held", token, start)
+                    time.sleep(int(dwell) / 1000)
+                    self.say("turn", token, start, now())
+                finally:
+                    lock.release()
+            except Exception:
+                traceback.print_exc()
+        self.say("done")
+
+
+def watch_connection(state):
+    if state != KazooState.CONNECTED:
+        say("suspended", "-")
 
 
 def main():
@@ -149,6 +178,7 @@ def main():
     args = parser.parse_args()
     client = KazooClient(hosts=args.connect, timeout=args.timeout / 1000)
     client.start(timeout=30)
+    client.add_listener(watch_connection)
     say("ready", "-", client.client_id[0])
     actors = {}
     for line in sys.stdin:

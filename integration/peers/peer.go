@@ -2,12 +2,15 @@ package peers
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/integration/peers/internal/actor"
 	"github.com/zkrecipes/zkrecipes/integration/worker"
 )
 
@@ -23,7 +26,11 @@ type Answer struct {
 	Name     string
 	Token    int64
 	From, To time.Duration // CLOCK_MONOTONIC; To is 0 where there is none
+	Text     string
 }
+
+// Now reads CLOCK_MONOTONIC, as peers do.
+func Now() time.Duration { return actor.Now() }
 
 // A Peer is a running process. It is for one goroutine.
 type Peer struct {
@@ -62,15 +69,26 @@ func (p *Peer) Tell(command string) {
 // a failure.
 func (p *Peer) Await(ctx context.Context, name string) Answer {
 	p.t.Helper()
+	return p.await(ctx, func(a Answer) bool { return a.Name == name })
+}
+
+// AwaitAny returns the next answer of whichever participant.
+func (p *Peer) AwaitAny(ctx context.Context) Answer {
+	p.t.Helper()
+	return p.await(ctx, func(Answer) bool { return true })
+}
+
+func (p *Peer) await(ctx context.Context, wanted func(Answer) bool) Answer {
+	p.t.Helper()
 	for i, a := range p.waiting {
-		if a.Name == name {
+		if wanted(a) {
 			p.waiting = append(p.waiting[:i], p.waiting[i+1:]...)
 			return a
 		}
 	}
 	for {
 		a := p.next(ctx)
-		if a.Name == name {
+		if wanted(a) {
 			return a
 		}
 		p.waiting = append(p.waiting, a)
@@ -83,12 +101,40 @@ func (p *Peer) next(ctx context.Context) Answer {
 	if err != nil {
 		p.t.Fatalf("peers: %v", err)
 	}
-	var a Answer
-	if _, err := fmt.Sscan(line, &a.Event, &a.Name, &a.Token, &a.From, &a.To); err != nil {
-		p.t.Fatalf("peers: %q: %v", line, err)
+	a, err := parse(line)
+	if err != nil {
+		p.t.Fatalf("peers: %v", err)
 	}
 	if a.Event == "failed" {
 		p.t.Fatalf("peers: %s failed:\n%s", a.Name, p.Stderr())
 	}
 	return a
+}
+
+// Rest returns the answers of a peer that has ended.
+func (p *Peer) Rest(ctx context.Context) []Answer {
+	p.t.Helper()
+	rest := p.waiting
+	for {
+		line, err := p.Receive(ctx)
+		if errors.Is(err, io.EOF) {
+			return rest
+		}
+		if err != nil {
+			p.t.Fatalf("peers: %v", err)
+		}
+		if a, err := parse(line); err == nil { // the last line may be cut off
+			rest = append(rest, a)
+		}
+	}
+}
+
+func parse(line string) (a Answer, err error) {
+	if _, err := fmt.Sscan(line, &a.Event, &a.Name, &a.Token, &a.From, &a.To); err != nil {
+		return a, fmt.Errorf("%q: %w", line, err)
+	}
+	if words := strings.SplitN(line, " ", 6); len(words) == 6 {
+		a.Text = words[5]
+	}
+	return a, nil
 }

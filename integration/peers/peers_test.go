@@ -80,7 +80,7 @@ func TestPeersMutexIsHeldByOneAtATime(t *testing.T) {
 	eachPeer(t, func(t *testing.T, ctx context.Context, srv *zktest.Server, p *peers.Peer) {
 		const contenders, turns = 4, 10
 		for i := range contenders {
-			p.Tell(fmt.Sprintf("loop c%d /locks/x %d", i, turns))
+			p.Tell(fmt.Sprintf("loop c%d %d 0 lock /locks/x", i, turns))
 		}
 		var held []peers.Answer
 		for i := range contenders {
@@ -89,8 +89,9 @@ func TestPeersMutexIsHeldByOneAtATime(t *testing.T) {
 				if a.Event == "done" {
 					break
 				}
-				require.Equal(t, "turn", a.Event)
-				held = append(held, a)
+				if a.Event == "turn" {
+					held = append(held, a)
+				}
 			}
 		}
 		require.Len(t, held, contenders*turns)

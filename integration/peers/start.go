@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zkrecipes/zkrecipes/integration/internal/notes"
+	"github.com/zkrecipes/zkrecipes/integration/worker"
 )
 
 //go:embed CuratorPeer.java
@@ -36,22 +38,52 @@ const python = "/usr/bin/python3"
 // Curator starts a peer that has Apache Curator's recipes.
 func Curator(t testing.TB, connect string) *Peer {
 	t.Helper()
+	return CuratorFor(t, connect, SessionTimeout)
+}
+
+// CuratorFor is Curator with sessions of another timeout.
+func CuratorFor(t testing.TB, connect string, timeout time.Duration) *Peer {
+	t.Helper()
 	classes, err := compile()
 	if err != nil {
 		giveUp(t, err)
 	}
-	return start(t, java(path()+":"+classes, "CuratorPeer", connect, fmt.Sprint(SessionTimeout.Milliseconds())))
+	return start(t, java(path()+":"+classes, "CuratorPeer", connect, fmt.Sprint(timeout.Milliseconds())))
 }
 
 // Kazoo starts a peer that has kazoo's recipes. Its locks take names with one
 // of the patterns for contenders too, as its extra_lock_patterns say.
 func Kazoo(t testing.TB, connect string, patterns ...string) *Peer {
 	t.Helper()
+	return KazooFor(t, connect, SessionTimeout, patterns...)
+}
+
+// KazooFor is Kazoo with sessions of another timeout.
+func KazooFor(t testing.TB, connect string, timeout time.Duration, patterns ...string) *Peer {
+	t.Helper()
 	if err := exec.Command(python, "-c", "import kazoo").Run(); err != nil {
 		giveUp(t, fmt.Errorf("peers: no kazoo (python3-kazoo) for %s: %w", python, err))
 	}
-	args := append([]string{"-c", kazooSource, connect, fmt.Sprint(SessionTimeout.Milliseconds())}, patterns...)
+	args := append([]string{"-c", kazooSource, connect, fmt.Sprint(timeout.Milliseconds())}, patterns...)
 	return start(t, exec.Command(python, args...))
+}
+
+// Library starts a peer that has the recipes of this library.
+func Library(t testing.TB, connect string, timeout time.Duration, args ...string) *Peer {
+	t.Helper()
+	return start(t, goProgram(t, "library", connect, timeout, args...))
+}
+
+// GoZooKeeper starts a peer that has the lock of the client library.
+func GoZooKeeper(t testing.TB, connect string, timeout time.Duration) *Peer {
+	t.Helper()
+	return start(t, goProgram(t, "gozookeeper", connect, timeout))
+}
+
+func goProgram(t testing.TB, name, connect string, timeout time.Duration, args ...string) *exec.Cmd {
+	t.Helper()
+	bin := worker.Build(t, "github.com/zkrecipes/zkrecipes/integration/peers/internal/"+name)
+	return exec.Command(bin, append([]string{connect, timeout.String()}, args...)...)
 }
 
 // CLI returns ZooKeeper's command line client, which reads commands from its
