@@ -76,3 +76,24 @@ func TestNextInLineThatReconnectedNoticesThatItsZnodeWasDeleted(t *testing.T) {
 		release(t, granted(t, next, 0))
 	})
 }
+
+// However many wait, a reconnect costs each of them no more than that.
+func TestReconnectCostsAWaiterOneLookAtItsPredecessor(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a, b, c := join(t, srv), join(t, srv), join(t, srv)
+		la := a.hold()
+		second, third := b.wait(), c.wait()
+		reads := func(p *party) []int {
+			id := p.session()
+			return []int{srv.Requests(zktest.OpGetData, id), srv.Requests(zktest.OpExists, id), srv.Requests(zktest.OpGetChildren2, id)}
+		}
+		srv.ResetRequests()
+		b.blink()
+		require.Equal(t, []int{1, 1, 0}, reads(b), "of its predecessor's znode and of its own")
+		c.blink()
+		require.Equal(t, []int{1, 0, 0}, reads(c))
+		release(t, la)
+		release(t, granted(t, second, 0))
+		release(t, granted(t, third, 0))
+	})
+}

@@ -119,21 +119,30 @@ func (w *wait) watch(ctx context.Context, before []entry, b blockers, timer <-ch
 	if err := w.tell(ctx, before, contender(path, b.last, data, stat)); err != nil {
 		return false, err
 	}
-	select {
-	case <-watch.C:
-		return watch.Deleted(), nil
-	case <-w.mine:
-		// Perhaps deleted by somebody else. If it is not, reading it arms the watch
-		// again, which a reconnect has cost it.
-		return false, w.own.Load(ctx)
-	case <-timer:
-		w.due = true
-	case <-w.s.Done():
-		return false, w.s.Err()
-	case <-ctx.Done():
-		return false, ctx.Err()
+	return w.await(ctx, watch, timer)
+}
+
+// await waits until the watched contender or the queue has to be looked at.
+func (w *wait) await(ctx context.Context, watch *recipes.Watch, timer <-chan time.Time) (gone bool, err error) {
+	for {
+		select {
+		case <-watch.C:
+			return watch.Deleted(), nil
+		case <-w.mine:
+			// Perhaps deleted by somebody else. If it is not, reading it arms the
+			// watch again, which a reconnect has cost it.
+			if err := w.own.Load(ctx); err != nil {
+				return false, err
+			}
+		case <-timer:
+			w.due = true
+			return false, nil
+		case <-w.s.Done():
+			return false, w.s.Err()
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
 	}
-	return false, nil
 }
 
 // nextInLine keeps the session proven and watches the own znode, so that the

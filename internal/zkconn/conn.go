@@ -40,7 +40,9 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 	c := &Conn{mail: newMailbox(), joined: make(chan struct{})}
 	onChange := cfg.OnChange
 	cfg.OnChange = func() {
-		c.reconnected.Store(true)
+		if c.Connected() { // who is woken without a connection reads twice
+			c.reconnected.Store(true)
+		}
 		c.mail.poke()
 		onChange()
 	}
