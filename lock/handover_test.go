@@ -21,7 +21,7 @@ func TestHandOverOfAnyKindCostsTheSameHoweverManyWait(t *testing.T) {
 		"mutex":  {func(p *party) asking { return p.Lock }, 1},
 		"writer": {writing, 2}, // a reader may have taken the place of the writer before it
 		"permit": {onlyPermit, 8},
-		"multi":  {together3, 8}, // three znodes go, and two queues are joined
+		"multi":  {together3, 6}, // two queues are joined, and looked at
 	} {
 		t.Run(name, func(t *testing.T) {
 			costs := map[int]int{}

@@ -19,7 +19,7 @@ type ledger struct {
 	mu     sync.Mutex
 	leases []granting
 	soon   map[*recipes.Lease]bool // those about to be shared, whatever they say of themselves
-	early  int // overlaps in the unproven time of a first grant
+	early  int                     // overlaps in the unproven time of a first grant
 }
 
 type granting struct {

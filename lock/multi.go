@@ -268,11 +268,7 @@ func (h *hold) grant(ctx context.Context) (*recipes.Lease, error) {
 func (h *hold) discard() []*recipes.Deletion {
 	h.s.Unreserve(h.prepaid)
 	h.prepaid = 0
-	var ds []*recipes.Deletion
-	for _, n := range h.nodes {
-		ds = append(ds, n.Discard())
-	}
-	return ds
+	return h.s.DiscardAll(h.nodes)
 }
 
 // rollBack leaves all queues and waits for that while ctx allows.

@@ -35,6 +35,55 @@ func (s *Session) discard(path string, reserved int) *Deletion {
 	return d
 }
 
+// DiscardAll deletes znodes of this session in the background: in one
+// transaction, so that whoever waits for more than one of them finds all gone,
+// or one by one where that fails.
+func (s *Session) DiscardAll(nodes []*Owned) []*Deletion {
+	if len(nodes) < 2 {
+		return s.discardEach(nodes)
+	}
+	paths, reserved, ds := make([]string, len(nodes)), make([]int, len(nodes)), make([]*Deletion, len(nodes))
+	for i, n := range nodes {
+		n.unwatch()
+		paths[i], reserved[i], ds[i] = n.path, n.takeReserved()+n.takeSpare(), s.newDeletion()
+	}
+	started := s.spawn(func() {
+		together := s.deleteTogether(paths) == nil
+		for i, d := range ds {
+			switch {
+			case together:
+				s.deleted(d, nil, reserved[i])
+				s.traceCleanup(paths[i], nil)
+			case !s.spawn(func() { s.deleteUntilGone(d, paths[i], reserved[i]) }):
+				s.deleted(d, nil, 0)
+			}
+		}
+	})
+	for _, d := range ds {
+		if !started {
+			s.deleted(d, nil, 0)
+		}
+	}
+	return ds
+}
+
+func (s *Session) discardEach(nodes []*Owned) []*Deletion {
+	var ds []*Deletion
+	for _, n := range nodes {
+		ds = append(ds, n.Discard())
+	}
+	return ds
+}
+
+func (s *Session) deleteTogether(paths []string) error {
+	ops := make([]Op, len(paths))
+	for i, path := range paths {
+		ops[i] = DeleteOp(path, -1)
+	}
+	_, err := s.Multi(s.ctx, ops...)
+	return err
+}
+
 // newDeletion begins a deletion, which deleted ends.
 func (s *Session) newDeletion() *Deletion {
 	s.mu.Lock()

@@ -304,9 +304,7 @@ func (l *Lease) discard() []*Deletion {
 	defer l.mu.Unlock()
 	l.kept = false
 	if l.deletion == nil {
-		for _, n := range l.nodes {
-			l.deletion = append(l.deletion, n.Discard())
-		}
+		l.deletion = l.s.DiscardAll(l.nodes)
 		if l.swap != nil {
 			l.swap.gone = l.s.newDeletion()
 			l.deletion = append(l.deletion, l.swap.gone)
