@@ -104,7 +104,7 @@ func (m *Multi) look(ctx context.Context, s *recipes.Session) error {
 		}
 	}
 	for _, q := range m.queues {
-		holder, err := q.Taken(ctx, s, queue.Mutex[0])
+		holder, err := q.Taken(ctx, s, m.s.mutexTag())
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (m *Multi) Do(ctx context.Context, fn func(context.Context, *recipes.Lease)
 func (m *Multi) begin(ctx context.Context) (*hold, error) {
 	cost := 0
 	for _, q := range m.queues {
-		cost += m.c.ProtectedCost(q.Dir(), queue.Mutex[0].Text)
+		cost += m.c.ProtectedCost(q.Dir(), m.s.mutexTag().Text)
 	}
 	s, err := m.c.SessionFor(ctx, cost)
 	if err != nil {
@@ -160,7 +160,7 @@ func (m *Multi) attempt(ctx context.Context) (lease *recipes.Lease, err error) {
 			return nil, err
 		}
 		q := m.queues[blocked]
-		if err := q.Await(ctx, h.nodes[blocked], m.s.request(q, queue.Mutex[0])); err != nil {
+		if err := q.Await(ctx, h.nodes[blocked], m.s.request(q, m.s.mutexTag())); err != nil {
 			return nil, err
 		}
 	}
@@ -186,7 +186,7 @@ func (h *hold) takeRest(ctx context.Context) (blocked int, holder string, err er
 	}
 	x := recipes.Exchange{Checks: h.checks(), Prepaid: h.prepaid}
 	for _, q := range rest {
-		x.Take = append(x.Take, q.Contender(h.m.s.request(q, queue.Mutex[0])))
+		x.Take = append(x.Take, q.Contender(h.m.s.request(q, h.m.s.mutexTag())))
 	}
 	h.prepaid = 0
 	created, err := h.s.Exchange(ctx, x)
@@ -202,7 +202,7 @@ func (h *hold) takeRest(ctx context.Context) (blocked int, holder string, err er
 		if c.Children == 1 {
 			continue
 		}
-		holder, err := rest[i].InTheWay(ctx, c.Owned, queue.Mutex[0])
+		holder, err := rest[i].InTheWay(ctx, c.Owned, h.m.s.mutexTag())
 		if holder != "" || err != nil {
 			return from + i, holder, err
 		}

@@ -42,14 +42,14 @@ func (m *Mutex) Path() string { return m.q.Dir() }
 // one of the two happens, never both. A context that has ended before fails even
 // where the lock is free.
 func (m *Mutex) Lock(ctx context.Context) (*recipes.Lease, error) {
-	return m.q.Acquire(ctx, m.s.request(m.q, queue.Mutex[0]))
+	return m.q.Acquire(ctx, m.s.request(m.q, m.s.mutexTag()))
 }
 
 // TryLock takes the lock if nobody holds or awaits it, and returns a
 // *LockedError otherwise. Where it finds a contender at its first look it writes
 // nothing.
 func (m *Mutex) TryLock(ctx context.Context) (*recipes.Lease, error) {
-	return m.s.try(ctx, m.q, queue.Mutex[0])
+	return m.s.try(ctx, m.q, m.s.mutexTag())
 }
 
 // Do runs fn while it holds the lock, and releases it when fn has returned.

@@ -46,6 +46,7 @@ type settings struct {
 	stay   bool
 	sync   bool
 	tacit  bool // a semaphore's limit is not stored
+	kazoo  bool // contenders are named as kazoo names them
 	guards []fence.Installer
 }
 
@@ -57,7 +58,9 @@ type Wait struct {
 
 // WithOnWait has fn called when Lock knows its position, and whenever that
 // changes. Lock waits for it to return. Telling the holder costs a read each
-// time.
+// time. Who is first in the queue of a semaphore that has no room is told so as
+// Position 1, with one of those who hold permits as Holder; others are told who
+// is the first.
 func WithOnWait(fn func(Wait)) Option {
 	return option(func(s *settings) { s.onWait = fn })
 }
@@ -90,6 +93,35 @@ func (o exclusiveOption) applyMulti(s *settings)   { o(s) }
 // fence.Install yourself.
 func WithGuards(guards ...fence.Installer) ExclusiveOption {
 	return exclusiveOption(func(s *settings) { s.guards = append(s.guards, guards...) })
+}
+
+// WithKazooNames has contenders named as kazoo names its own, so that its stock
+// locks count them, on paths that are shared with Python alone: Curator's locks
+// do not see such contenders. Ours count them with and without the option.
+func WithKazooNames() ExclusiveOption {
+	return exclusiveOption(func(s *settings) { s.kazoo = true })
+}
+
+// mutexTag is that of contenders for a mutex.
+func (s *settings) mutexTag() queue.Tag {
+	if s.kazoo {
+		return queue.Kazoo
+	}
+	return queue.Mutex[0]
+}
+
+func (s *settings) writerTag() queue.Tag {
+	if s.kazoo {
+		return queue.Kazoo
+	}
+	return queue.Writer
+}
+
+func (s *settings) readerTag() queue.Tag {
+	if s.kazoo {
+		return queue.KazooReader
+	}
+	return queue.Reader
 }
 
 // request contends in q under the given tag.

@@ -13,6 +13,17 @@ import (
 func (sem *Semaphore) enter(ctx context.Context, own *recipes.Owned, n int) (*recipes.Lease, error) {
 	release := own.Session().HoldProof()
 	defer release()
+	wait := recipes.WaitError{Path: sem.path}
+	lease, err := sem.awaitPermits(ctx, own, n, &wait)
+	if err != nil && wait.Behind != "" {
+		wait.Err = err
+		return nil, &wait
+	}
+	return lease, err
+}
+
+// awaitPermits notes what it waits for.
+func (sem *Semaphore) awaitPermits(ctx context.Context, own *recipes.Owned, n int, wait *recipes.WaitError) (*recipes.Lease, error) {
 	mine, err := own.Watch(ctx)
 	if err != nil {
 		return nil, err
@@ -22,12 +33,33 @@ func (sem *Semaphore) enter(ctx context.Context, own *recipes.Owned, n int) (*re
 		if full == nil {
 			return lease, err
 		}
-		err = awaitRoom(ctx, own, mine, full.watch)
+		if wait.Behind == "" {
+			err = sem.tellFirst(ctx, own, full.holder, wait)
+		}
+		if err == nil {
+			err = awaitRoom(ctx, own, mine, full.watch)
+		}
 		full.watch.Stop()
 		if err != nil {
 			return nil, err
 		}
 	}
+}
+
+// tellFirst says, for the first in the queue, that it waits for room. What it
+// waits for is a permit, whichever of them.
+func (sem *Semaphore) tellFirst(ctx context.Context, own *recipes.Owned, permit string, wait *recipes.WaitError) error {
+	wait.Position, wait.Behind = 1, permit
+	if sem.s.onWait == nil {
+		return nil
+	}
+	holder, err := queue.Read(ctx, own.Session(), permit)
+	if err != nil && !errors.Is(err, recipes.ErrNoNode) { // it may have gone since
+		return err
+	}
+	wait.Identity = holder.Identity
+	sem.s.onWait(Wait{Position: 1, Holder: holder})
+	return nil
 }
 
 // full says that there is no room.

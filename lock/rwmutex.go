@@ -43,13 +43,13 @@ func (rw *RWMutex) Path() string { return rw.q.Dir() }
 // RLock waits until no writer stands before it, and returns a shared lease. ctx
 // bounds the wait as in Mutex.Lock.
 func (rw *RWMutex) RLock(ctx context.Context) (*recipes.Lease, error) {
-	return rw.q.Acquire(ctx, rw.s.request(rw.q, queue.Reader))
+	return rw.q.Acquire(ctx, rw.s.request(rw.q, rw.s.readerTag()))
 }
 
 // TryRLock takes the lock for reading if no writer holds or awaits it, and
 // returns a *LockedError otherwise.
 func (rw *RWMutex) TryRLock(ctx context.Context) (*recipes.Lease, error) {
-	return rw.s.try(ctx, rw.q, queue.Reader)
+	return rw.s.try(ctx, rw.q, rw.s.readerTag())
 }
 
 // Lock waits until nobody stands before it, and returns an exclusive lease. ctx
@@ -62,7 +62,7 @@ func (rw *RWMutex) Lock(ctx context.Context) (*recipes.Lease, error) {
 	if err := rw.refuseUpgrade(ctx); err != nil {
 		return nil, err
 	}
-	return rw.q.Acquire(ctx, rw.s.request(rw.q, queue.Writer))
+	return rw.q.Acquire(ctx, rw.s.request(rw.q, rw.s.writerTag()))
 }
 
 // TryLock takes the lock for writing if nobody holds or awaits it, and returns a
@@ -71,7 +71,7 @@ func (rw *RWMutex) TryLock(ctx context.Context) (*recipes.Lease, error) {
 	if err := rw.refuseUpgrade(ctx); err != nil {
 		return nil, err
 	}
-	return rw.s.try(ctx, rw.q, queue.Writer)
+	return rw.s.try(ctx, rw.q, rw.s.writerTag())
 }
 
 func (rw *RWMutex) refuseUpgrade(ctx context.Context) error {

@@ -121,6 +121,10 @@ func (sem *Semaphore) request(ctx context.Context, n int) (queue.Request, error)
 		return queue.Request{}, err
 	}
 	req := sem.s.request(sem.q, queue.Mutex[0])
+	if tell := req.OnWait; tell != nil {
+		// Before the first in the queue stands whoever holds a permit.
+		req.OnWait = func(p queue.Position) { p.Ahead++; tell(p) }
+	}
 	req.Spare = n * sem.c.ProtectedCost(sem.leases, permitName)
 	req.Grant = func(ctx context.Context, own *recipes.Owned) (*recipes.Lease, error) {
 		return sem.enter(ctx, own, n)

@@ -62,6 +62,54 @@ func TestSemaphoreGivesOutItsPermitsInOrder(t *testing.T) {
 	})
 }
 
+func TestSemaphoreTellsWhoWaitsForWhom(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		told := make(map[string]chan lock.Wait)
+		named := func(identity string) *lock.Semaphore {
+			waits := make(chan lock.Wait, 8)
+			told[identity] = waits
+			c := zkrtest.Dial(t, srv, recipes.WithIdentity(identity))
+			return semaphore(t, c, 1, lock.WithOnWait(func(w lock.Wait) { waits <- w }))
+		}
+		requireTold := func(identity string, position int, holder string) {
+			t.Helper()
+			w := <-told[identity]
+			require.Equal(t, position, w.Position)
+			require.Equal(t, holder, w.Holder.Identity)
+		}
+		a, b, c := named("a"), named("b"), named("c")
+		held := granted(t, async(t, a.Acquire), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		first := zkrtest.Go(func() (*recipes.Lease, error) { return b.Acquire(ctx) })
+		requireTold("b", 1, "a")
+		second := async(t, c.Acquire)
+		requireTold("c", 2, "b")
+
+		err := outcome(t, first, 2*time.Minute).Err
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		var wait *recipes.WaitError
+		require.ErrorAs(t, err, &wait)
+		require.Equal(t, recipes.WaitError{Path: semPath, Position: 1, Behind: held.Node(), Identity: "a", Err: wait.Err}, *wait)
+		requireTold("c", 1, "a")
+
+		// So it is with one that came to be the first by waiting in the queue.
+		ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		third := zkrtest.Go(func() (*recipes.Lease, error) { return b.Acquire(ctx) })
+		requireTold("b", 2, "c")
+		release(t, held)
+		held = granted(t, second, time.Second)
+		requireTold("b", 1, "c")
+		require.ErrorAs(t, outcome(t, third, 2*time.Minute).Err, &wait)
+		require.Equal(t, recipes.WaitError{Path: semPath, Position: 1, Behind: held.Node(), Identity: "c", Err: wait.Err}, *wait)
+		release(t, held)
+		for identity, waits := range told {
+			require.Empty(t, waits, identity)
+		}
+	})
+}
+
 // kazoo 1.1 (commit 44979fe): different limits on one semaphore.
 func TestSemaphoreRefusesAnotherLimit(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {

@@ -38,11 +38,18 @@ func (q *Queue) List(ctx context.Context) ([]recipes.Contender, error) {
 }
 
 func (q *Queue) read(ctx context.Context, s *recipes.Session, e entry, position int) (recipes.Contender, error) {
-	data, stat, err := s.Get(ctx, q.path(e))
+	c, err := Read(ctx, s, q.path(e))
+	c.Position = position
+	return c, err
+}
+
+// Read returns what a contender's znode says.
+func Read(ctx context.Context, s *recipes.Session, path string) (recipes.Contender, error) {
+	data, stat, err := s.Get(ctx, path)
 	if err != nil {
 		return recipes.Contender{}, err
 	}
-	return contender(q.path(e), position, data, stat), nil
+	return contender(path, 0, data, stat), nil
 }
 
 // Revoke asks the first contender to give its place back, as Curator's Revoker

@@ -26,7 +26,7 @@ var Mutex = Layout{{Text: "lock-"}, Kazoo}
 
 // ReadWrite is the layout of reader/writer locks, ours and Curator's, with
 // kazoo's counted as well.
-var ReadWrite = Layout{Reader, Writer, Kazoo, {Text: "__rlock__", Shared: true, kazoo: true}}
+var ReadWrite = Layout{Reader, Writer, Kazoo, KazooReader}
 
 // Latch is the layout of Curator's LeaderLatch.
 var Latch = Layout{{Text: "latch-"}}
@@ -44,9 +44,12 @@ var (
 	Writer = Tag{Text: "__WRIT__"}
 )
 
-// Kazoo is the tag of kazoo's exclusive contenders, which it counts wherever it
-// stands in a name.
-var Kazoo = Tag{Text: "__lock__", kazoo: true}
+// Tags of kazoo's contenders, which it counts wherever they stand in a name: of
+// those that exclude others, and of readers.
+var (
+	Kazoo       = Tag{Text: "__lock__", kazoo: true}
+	KazooReader = Tag{Text: "__rlock__", Shared: true, kazoo: true}
+)
 
 // entry is a contender in a listing.
 type entry struct {

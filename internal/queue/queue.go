@@ -183,10 +183,14 @@ func PlaceLost(err error) error {
 // its own, at the end of the range.
 func (q *Queue) Downgraded(path string) (name string, ok bool) {
 	e, ok := q.layout.parse(path[len(q.dir)+1:])
-	if !ok || e.tag != Writer || !e.numbered() {
+	if !ok || e.tag.Shared || !e.numbered() {
 		return "", false
 	}
-	return fmt.Sprintf("_c_%s-%s%010d", recipes.NewUUID(), Reader.Text, e.seq), true
+	reader := Reader
+	if e.tag.kazoo {
+		reader = KazooReader
+	}
+	return fmt.Sprintf("_c_%s-%s%010d", recipes.NewUUID(), reader.Text, e.seq), true
 }
 
 func (q *Queue) mayTouch() bool {

@@ -50,7 +50,8 @@ func (w *wait) run(ctx context.Context) error {
 }
 
 func (w *wait) failed(err error) error {
-	if errors.Is(err, errGone) {
+	var told *recipes.WaitError // by what is waited for behind the queue
+	if errors.Is(err, errGone) || errors.As(err, &told) {
 		return err
 	}
 	w.err.Err = err
