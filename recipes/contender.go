@@ -31,7 +31,7 @@ func (e *WaitError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "recipes: wait for %s", e.Path)
 	if e.Behind != "" {
-		fmt.Fprintf(&b, " at position %d, behind %q (%s)", e.Position, e.Identity, e.Behind)
+		fmt.Fprintf(&b, " at position %d, behind %q (%q)", e.Position, e.Identity, e.Behind)
 	}
 	return b.String() + ": " + trimPackage(e.Err)
 }

@@ -144,7 +144,7 @@ func (s *Session) exchange(x Exchange) ([]*Created, error) {
 	for {
 		a := s.newAttempt(x)
 		sent := s.now()
-		res, err := write(s.ctx, s, nil, func(z *zk.Conn) ([]zk.MultiResponse, error) { return z.Multi(a.reqs...) })
+		res, err := write(s.ctx, s, nil, func(z *zk.Conn) ([]zk.MultiResponse, error) { return transact(z, a.reqs...) })
 		if isUnknown(err) {
 			nodes, found, err := s.foundAfterAll(a)
 			if err != nil {

@@ -86,7 +86,10 @@ func (s *Session) endLeases(reason error) {
 
 // suspend ends all leases of a session in doubt, where the user wants that.
 func (s *Session) suspend() {
-	if s.cfg.stopOnSuspend && !s.conn.Connected() && s.conn.Reason() == nil {
+	connects := s.conn.Connects()
+	blinked := s.suspendSeen != 0 && connects != s.suspendSeen // down and up again in between
+	s.suspendSeen = connects
+	if s.cfg.stopOnSuspend && (blinked || !s.conn.Connected()) && s.conn.Reason() == nil {
 		s.endLeases(errSuspended)
 	}
 }

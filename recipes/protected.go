@@ -143,7 +143,7 @@ func (s *Session) tryProtected(ctx context.Context, p Protected, uuid string, co
 			o.path = s.rel(created)
 			return &Created{Owned: o}, nil
 		}
-		res, err := z.Multi(node, &zk.SetDataRequest{Path: s.abs(p.Dir), Version: -1})
+		res, err := transact(z, node, &zk.SetDataRequest{Path: s.abs(p.Dir), Version: -1})
 		if err != nil {
 			return nil, err
 		}

@@ -56,9 +56,9 @@ func (s *Session) renewOnce() error {
 	patience := s.conn.Chain().Rhythm().Patience()
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
-	start := s.now()
+	start, link := s.now(), s.conn.Link()
 	err := s.confirm(ctx)
-	if err != nil && errors.Is(err, zkconn.ErrAbandoned) && s.ctx.Err() == nil {
+	if errors.Is(err, zkconn.ErrAbandoned) && s.ctx.Err() == nil && s.conn.Link() == link {
 		s.conn.Drop(errRenewal)
 	}
 	s.proved()

@@ -29,6 +29,7 @@ type Session struct {
 	joined chan struct{} // closed when all goroutines have ended
 
 	pokes       chan struct{} // wakes the keeper; holds one token
+	suspendSeen int           // connections that suspend has seen; the keeper's alone
 	renewerPoke chan struct{} // wakes the renewer; holds one token
 
 	mu        sync.Mutex

@@ -71,9 +71,7 @@ func (l *Lease) context(parent context.Context, grace time.Duration) context.Con
 // ended; the release goes on in the background then. A panic of fn releases the
 // lease and goes on.
 func (l *Lease) Do(ctx context.Context, fn func(context.Context, *Lease) error, guards ...fence.Installer) (err error) {
-	l.mu.Lock()
-	l.kept = true
-	l.mu.Unlock()
+	l.keep()
 	defer func() {
 		// Whatever became of ctx, the znode must go; the release goes on in the
 		// background where the server does not answer.
@@ -104,6 +102,16 @@ func andReleased(err, release error) error {
 		return release
 	}
 	return errors.Join(err, release)
+}
+
+// keep notes that a function runs under the lease.
+func (l *Lease) keep() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.kept {
+		panic("recipes: Do of a lease under which a function runs already")
+	}
+	l.kept = true
 }
 
 // LeaseFrom returns the lease under which a function runs, from the context

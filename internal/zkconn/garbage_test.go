@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -54,6 +55,10 @@ func impostor(says []byte) zkconn.DialFunc {
 // open opens a session with an impostor. It returns what the connection had to
 // say about it.
 func open(t *testing.T, says []byte, then func(context.Context, *zkconn.Conn)) []string {
+	return openBy(t, impostor(says), then)
+}
+
+func openBy(t *testing.T, dial zkconn.DialFunc, then func(context.Context, *zkconn.Conn)) []string {
 	var mu sync.Mutex
 	var errs []string
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -62,7 +67,7 @@ func open(t *testing.T, says []byte, then func(context.Context, *zkconn.Conn)) [
 	c, err := zkconn.Open(ctx, zkconn.Config{
 		Servers:  []string{"impostor:2181"},
 		Timeout:  10 * time.Second,
-		Dial:     impostor(says),
+		Dial:     dial,
 		MaxFrame: 1 << 20,
 		Now:      func() leaseclock.Instant { return time.Since(start) },
 		Logger:   slog.New(slog.DiscardHandler),
@@ -136,6 +141,58 @@ func TestServerThatTalksNonsenseIsLeft(t *testing.T) {
 				})
 				require.Contains(t, errs[0], "frame length out of range")
 			})
+		})
+	}
+}
+
+// liar answers the connection request, and then the first request with a list
+// that claims to have count elements.
+func liar(count uint32) zkconn.DialFunc {
+	return func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go func() {
+			defer server.Close()
+			readFrame(server)
+			hello := handshake(7, 10_000, 16)
+			_, _ = server.Write(hello)
+			request := readFrame(server)
+			if len(request) < 4 {
+				return
+			}
+			reply := append([]byte(nil), request[:4]...) // its xid
+			reply = binary.BigEndian.AppendUint64(reply, 1)
+			reply = binary.BigEndian.AppendUint32(reply, 0)
+			reply = binary.BigEndian.AppendUint32(reply, count)
+			reply = append(reply, make([]byte, 8)...)
+			_, _ = server.Write(frame(uint32(len(reply)), reply...))
+			_, _ = io.Copy(io.Discard, server)
+		}()
+		return client, nil
+	}
+}
+
+func readFrame(r io.Reader) []byte {
+	var n uint32
+	if binary.Read(r, binary.BigEndian, &n) != nil {
+		return nil
+	}
+	b := make([]byte, n)
+	_, _ = io.ReadFull(r, b)
+	return b
+}
+
+// A reply within the limit can still claim any number of elements, and the
+// client library allocates by it.
+func TestReplyThatCountsMoreThanItHoldsEndsTheConnection(t *testing.T) {
+	for _, count := range []uint32{1 << 31, 1<<32 - 1, 200_000_000, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			errs := openBy(t, liar(count), func(ctx context.Context, c *zkconn.Conn) {
+				ctx, cancel := context.WithTimeout(ctx, time.Second)
+				defer cancel()
+				err := c.Do(ctx, zkconn.Read, func(z *zk.Conn) error { _, _, err := z.Children("/"); return err })
+				require.Error(t, err)
+			})
+			require.Contains(t, strings.Join(errs, "; "), "counts more elements")
 		})
 	}
 }

@@ -23,6 +23,7 @@ const (
 	opExists          = 3
 	opGetData         = 4
 	opSetData         = 5
+	opGetACL          = 6
 	opSetACL          = 7
 	opGetChildren2    = 12
 	opMulti           = 14
@@ -61,8 +62,14 @@ type wire struct {
 	shutOnce sync.Once
 
 	mu      sync.Mutex
-	pending map[int32]leaseclock.Frame // requests by their xid
-	pings   []leaseclock.Frame         // answered in their order
+	pending map[int32]request  // by their xid
+	pings   []leaseclock.Frame // answered in their order
+}
+
+// request is one that is under way.
+type request struct {
+	op int32
+	leaseclock.Frame
 }
 
 func newWire(g *guard, conn net.Conn, deadline time.Time) *wire {
@@ -75,7 +82,7 @@ func newWire(g *guard, conn net.Conn, deadline time.Time) *wire {
 		deadline: deadline,
 		r:        bufio.NewReaderSize(conn, 16<<10),
 		in:       inbound{limit: g.cfg.MaxFrame},
-		pending:  make(map[int32]leaseclock.Frame),
+		pending:  make(map[int32]request),
 	}
 }
 
@@ -124,13 +131,13 @@ func (w *wire) note(b []byte) {
 	}
 	xid := int32(binary.BigEndian.Uint32(b[4:]))
 	op := int32(binary.BigEndian.Uint32(b[8:]))
-	f := w.link.Send(now, isWrite(op))
+	r := request{op: op, Frame: w.link.Send(now, isWrite(op))}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if xid == xidPing {
-		w.pings = append(w.pings, f)
+		w.pings = append(w.pings, r.Frame)
 	} else {
-		w.pending[xid] = f
+		w.pending[xid] = r
 	}
 }
 
@@ -164,16 +171,19 @@ func (w *wire) frame(head []byte) error {
 	w.g.hear(now)
 	xid := int32(binary.BigEndian.Uint32(head))
 	code := int32(binary.BigEndian.Uint32(head[12:]))
-	f, ok := w.answered(xid)
+	r, ok := w.answered(xid)
 	if !ok {
 		return nil // a watch event
+	}
+	if code == 0 && !plausible(r.op, head[replyHead:], w.in.size-replyHead) {
+		return errCount
 	}
 	if xid == xidPing && w.overdue(now) {
 		return errOverdue
 	}
 	// A failed multi is a committed transaction too, its header says ok; an
 	// error in the header proves nothing.
-	w.link.Answered(f, now, code == 0)
+	w.link.Answered(r.Frame, now, code == 0)
 	return nil
 }
 
@@ -195,20 +205,37 @@ func (w *wire) overdue(now leaseclock.Instant) bool {
 	return false
 }
 
-func (w *wire) answered(xid int32) (leaseclock.Frame, bool) {
+func (w *wire) answered(xid int32) (request, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if xid == xidPing {
 		if len(w.pings) == 0 {
-			return leaseclock.Frame{}, false
+			return request{}, false
 		}
 		f := w.pings[0]
 		w.pings = w.pings[1:]
-		return f, true
+		return request{Frame: f}, true
 	}
-	f, ok := w.pending[xid]
+	r, ok := w.pending[xid]
 	delete(w.pending, xid)
-	return f, ok
+	return r, ok
+}
+
+var errCount = errors.New("a reply counts more elements than it can hold")
+
+// plausible checks the count of a reply that is a list, before the client
+// library allocates by it. Each element takes four bytes at least.
+func plausible(op int32, body []byte, size int) bool {
+	switch op {
+	case opGetChildren2, opGetACL:
+	default:
+		return true
+	}
+	if len(body) < 4 {
+		return false
+	}
+	n := int(int32(binary.BigEndian.Uint32(body)))
+	return n >= 0 && n <= (size-4)/4
 }
 
 // shut closes the connection for the given reason.
@@ -260,6 +287,7 @@ type inbound struct {
 	started bool // the handshake has passed
 
 	head [4 + handshakeMax]byte
+	size int // of the frame, without its length
 	have int // bytes kept in head
 	left int // bytes of the frame that are still to come, behind its length
 }
@@ -305,7 +333,7 @@ func (in *inbound) begin() error {
 	if n < lo || n > hi {
 		return fmt.Errorf("%w: %d", errFrameLength, n)
 	}
-	in.left = n
+	in.size, in.left = n, n
 	return nil
 }
 
