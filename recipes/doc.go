@@ -36,6 +36,14 @@
 // another client's session; network rules and TLS client certificates are
 // against that, and the fence.
 //
+// # For authors of recipes
+//
+// What is named Owned, Created, Protected, Exchange, Claim and Deletion, with the
+// methods that take or return them, is what the packages above stand on. It is
+// there for recipes of your own, and asks for care: [Session.Grant] believes its
+// caller that nobody stands before a contender. Users of locks, elections and
+// barriers need none of it.
+//
 // # Failure model
 //
 // Messages are lost, late, or stuck for any time; connections, servers and the
