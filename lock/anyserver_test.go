@@ -13,7 +13,7 @@ import (
 // time is real.
 func TestOnAnyServer(t *testing.T) {
 	for name, suite := range map[string]func(*testing.T, recipetest.Dialer){
-		"Mutex": recipetest.Mutex, "RWMutex": recipetest.RWMutex,
+		"Mutex": recipetest.Mutex, "RWMutex": recipetest.RWMutex, "Semaphore": recipetest.Semaphore,
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := zktest.Start(t, zktest.WithTick(zkrtest.Tick))

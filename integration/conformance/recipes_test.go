@@ -13,7 +13,8 @@ import (
 // The suites that the recipes' own tests run on zktest, on every kind of server.
 func TestRecipesOnAnyServer(t *testing.T) {
 	for name, suite := range map[string]func(*testing.T, recipetest.Dialer){
-		"Mutex": recipetest.Mutex, "RWMutex": recipetest.RWMutex,
+		"Mutex": recipetest.Mutex, "RWMutex": recipetest.RWMutex, "Semaphore": recipetest.Semaphore,
+		"Election": recipetest.Election, "Barrier": recipetest.Barrier,
 	} {
 		for _, k := range kinds {
 			t.Run(name+" on "+k.name, func(t *testing.T) {
