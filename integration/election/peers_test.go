@@ -63,14 +63,9 @@ func (s *succession) took() time.Duration {
 // resign has a leader resign.
 func (s *succession) resign(p *peers.Peer, name string) {
 	s.t.Helper()
-	p.Tell("release " + name)
-	for {
-		// A candidate of ours also tells that its term is over.
-		if a := p.Await(within(s.t, patience), name); a.Event == "released" {
-			s.over(a.From)
-			return
-		}
-	}
+	released := p.Do(within(s.t, patience), "release "+name)
+	require.Equal(s.t, "released", released.Event)
+	s.over(released.From)
 }
 
 // kill ends a leader by SIGKILL.

@@ -100,7 +100,7 @@ public final class CuratorElection {
 
             @Override
             public void notLeader() {
-                say("over", name, 0, 0, now(), "");
+                say("lost", name, 0, 0, now(), "");
             }
         });
         led.put(name, () -> latch.close(LeaderLatch.CloseMode.SILENT));
@@ -135,7 +135,7 @@ public final class CuratorElection {
             try {
                 end.await();
             } catch (InterruptedException e) {
-                say("over", name, 0, 0, now(), "");
+                say("lost", name, 0, 0, now(), "");
             }
             ended.countDown();
         }

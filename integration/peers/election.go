@@ -25,7 +25,7 @@ var kazooElection string
 //	participants NAME PATH LAYOUT: all ids there, the leader's first, with commas
 //
 // where LAYOUT is latch, selector or kazoo. The time of leading begins with FROM
-// of held, and ends with FROM of released, or TO of over where it was lost.
+// of held, and ends with FROM of released, or TO of lost.
 func CuratorElection(t testing.TB, connect string, timeout time.Duration) *Peer {
 	t.Helper()
 	if err := installed("curator-recipes"); err != nil {

@@ -3,17 +3,20 @@
 // package peers' elections:
 //
 //	lead NAME PATH LAYOUT
-//	release NAME
+//	stand NAME PATH LAYOUT: lead, and again whenever leadership was lost
+//	release NAME: resign, and stand no more
 //	leader NAME PATH LAYOUT
 //	participants NAME PATH LAYOUT
+//	leads NAME CANDIDATE: whether that leads, true or false in TEXT
 //
-// An answer "over" has the last instant at which the term was found to go on in
+// An answer "lost" has the last instant at which the term was found to go on in
 // TO, and in TEXT the latest instant that was promised up to then.
 package main
 
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -51,7 +54,7 @@ func run(connect string, opts ...recipes.Option) error {
 	if err != nil {
 		return err
 	}
-	p := &program{client: c, terms: make(map[string]*election.Term)}
+	p := &program{client: c, all: make(map[string]*candidacy)}
 	p.say("ready", "-", s.ID(), now(), 0)
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		// What waits for others is left to the end of the process.
@@ -63,15 +66,25 @@ func run(connect string, opts ...recipes.Option) error {
 }
 
 type program struct {
-	client *recipes.Client
+	client   *recipes.Client
+	printing sync.Mutex
+	all      map[string]*candidacy
+}
 
-	mu    sync.Mutex // guards terms and the output
-	terms map[string]*election.Term
+// candidacy is that of one name.
+type candidacy struct {
+	*program
+	name string
+	e    *election.Election
+
+	withdraw context.CancelFunc
+	done     chan struct{} // closed when it stands no more
+	ended    time.Duration // read before the place was given up
 }
 
 func (p *program) say(event, name string, token int64, from, to time.Duration, text ...string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.printing.Lock()
+	defer p.printing.Unlock()
 	fmt.Println(event, name, token, int64(from), int64(to), strings.Join(text, ","))
 }
 
@@ -83,16 +96,24 @@ var layouts = map[string]election.Layout{
 
 func (p *program) obey(ctx context.Context, words []string) error {
 	name := words[1]
-	if words[0] == "release" {
-		return p.release(ctx, name)
+	switch words[0] {
+	case "release":
+		return p.release(name)
+	case "leads":
+		c := p.all[words[2]]
+		p.say("leads", name, 0, now(), 0, strconv.FormatBool(c != nil && c.e.IsLeader()))
+		return nil
 	}
 	e, err := election.New(p.client, words[2], election.WithLayout(layouts[words[3]]), election.WithID(name))
 	if err != nil {
 		return err
 	}
 	switch words[0] {
-	case "lead":
-		go p.lead(ctx, name, e)
+	case "lead", "stand":
+		c := &candidacy{program: p, name: name, e: e, done: make(chan struct{})}
+		ctx, c.withdraw = context.WithCancel(ctx)
+		p.all[name] = c
+		go c.run(ctx, words[0] == "stand")
 	case "leader":
 		leader, err := e.Leader(ctx)
 		if err != nil {
@@ -115,49 +136,70 @@ func (p *program) obey(ctx context.Context, words []string) error {
 	return nil
 }
 
-// lead leads once.
-func (p *program) lead(ctx context.Context, name string, e *election.Election) {
-	term, err := e.Campaign(ctx)
-	from := now()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		p.say("failed", name, 0, from, 0)
-		return
+// run stands for election until it has led, or again and again until ctx ends.
+func (c *candidacy) run(ctx context.Context, again bool) {
+	defer close(c.done)
+	for {
+		term, err := c.e.Campaign(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				fmt.Fprintln(os.Stderr, err)
+				c.say("failed", c.name, 0, now(), 0)
+			}
+			c.ended = now()
+			return
+		}
+		if !c.lead(ctx, term) || !again {
+			return
+		}
 	}
-	p.mu.Lock()
-	p.terms[name] = term
-	p.mu.Unlock()
-	p.say("held", name, int64(term.Token()), from, 0)
-	last, until := believe(e, term, from)
-	p.say("over", name, int64(term.Token()), from, last, strconv.FormatInt(int64(until), 10))
+}
+
+// lead leads until ctx ends, or leadership does, in which case it returns true.
+func (c *candidacy) lead(ctx context.Context, term *election.Term) (lost bool) {
+	from := now()
+	c.say("held", c.name, int64(term.Token()), from, 0)
+	last, until, lost := believe(ctx, c.e, term, from)
+	if lost {
+		c.say("lost", c.name, int64(term.Token()), from, last, strconv.FormatInt(int64(until), 10))
+	}
+	c.ended = now()
+	if err := term.Resign(context.Background()); err != nil && !errors.Is(err, recipes.ErrLost) {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return lost
 }
 
 // believe looks at the term again and again, as a leader does between two steps of
-// its work, until it is over. It returns the last instant at which it was not, and
-// the latest that a look promised. Instants are taken before the look: what a
-// paused process finds out after it is not older than that.
-func believe(e *election.Election, term *election.Term, from time.Duration) (last, until time.Duration) {
+// its work, until ctx ends or it is over. It returns the last instant at which it
+// was not, and the latest that a look promised. Instants are taken before the
+// look: what a paused process finds out after it is not older than that.
+func believe(ctx context.Context, e *election.Election, term *election.Term, from time.Duration) (last, until time.Duration, lost bool) {
 	last, until = from, from
 	for {
 		at := now()
 		left := term.Lease().Remaining()
 		if !e.IsLeader() || left <= 0 {
-			return last, until
+			return last, until, true
 		}
 		last, until = at, max(until, at+left)
-		time.Sleep(time.Millisecond) // the work
+		select {
+		case <-ctx.Done():
+			return last, until, false
+		case <-time.After(time.Millisecond): // the work
+		}
 	}
 }
 
-func (p *program) release(ctx context.Context, name string) error {
-	p.mu.Lock()
-	term := p.terms[name]
-	p.mu.Unlock()
-	before := now()
-	if err := term.Resign(ctx); err != nil {
-		return err
+// release withdraws a candidacy, whether it leads or not.
+func (p *program) release(name string) error {
+	c := p.all[name]
+	if c == nil {
+		return fmt.Errorf("candidate: %s stands in no election", name)
 	}
-	p.say("released", name, 0, before, now())
+	c.withdraw()
+	<-c.done
+	p.say("released", name, 0, c.ended, now())
 	return nil
 }
 
