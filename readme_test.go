@@ -1,0 +1,65 @@
+package zkrecipes_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var _ = saveReport // is there to be compiled
+
+// Each Go block of README.md is a file of this package, less its package clause,
+// so that what people copy compiles. Where one of the two changes, so must the
+// other.
+func TestGoBlocksOfTheReadmeAreFilesOfThisPackage(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	blocks := regexp.MustCompile("(?s)\n```go\n(.*?)```\n").FindAllStringSubmatch(string(readme), -1)
+	files := []string{"readme_lock_test.go", "readme_zktest_test.go"}
+	require.Len(t, blocks, len(files))
+	for i, file := range files {
+		code, err := os.ReadFile(file)
+		require.NoError(t, err)
+		_, body, ok := strings.Cut(string(code), "package zkrecipes_test\n\n")
+		require.True(t, ok, file)
+		require.Equal(t, body, blocks[i][1], file)
+	}
+}
+
+// Each test that README.md names in its table of failures is in the package that
+// stands before it there.
+func TestTestsNamedInTheReadmeExist(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, table, ok := strings.Cut(string(readme), "\n## What each failure does\n")
+	require.True(t, ok)
+	table, _, _ = strings.Cut(table, "\n## ")
+	pkg := regexp.MustCompile("`([a-z/]+)` Test")
+	test := regexp.MustCompile(`\bTest\w+`)
+	named := 0
+	for row := range strings.Lines(table) {
+		tests := test.FindAllString(row, -1)
+		if len(tests) == 0 {
+			continue
+		}
+		in := pkg.FindStringSubmatch(row)
+		require.NotNil(t, in, "no package in %s", row)
+		files, err := filepath.Glob(filepath.Join(in[1], "*_test.go"))
+		require.NoError(t, err)
+		var all strings.Builder
+		for _, f := range files {
+			code, err := os.ReadFile(f)
+			require.NoError(t, err)
+			all.Write(code)
+		}
+		for _, name := range tests {
+			require.Contains(t, all.String(), "\nfunc "+name+"(t *testing.T)", "in %s", in[1])
+			named++
+		}
+	}
+	require.NotZero(t, named)
+}
