@@ -18,14 +18,19 @@ import (
 // A writer that becomes a reader, while things go wrong.
 
 // requireUnused states that nothing is set aside any more of what the client's
-// session may own: all of it is to be had at once, without another session.
+// session may own.
 func requireUnused(t testing.TB, c *recipes.Client) {
 	t.Helper()
-	const all = 512 << 10
+	requireFree(t, c, 512<<10)
+}
+
+// requireFree states that so much is to be had at once without another session.
+func requireFree(t testing.TB, c *recipes.Client, bytes int) {
+	t.Helper()
 	s := zkrtest.Session(t, c)
-	free, err := c.SessionFor(soon(t, time.Minute), all)
+	free, err := c.SessionFor(soon(t, time.Minute), bytes)
 	require.NoError(t, err)
-	free.Unreserve(all)
+	free.Unreserve(bytes)
 	require.Equal(t, s.ID(), free.ID(), "some of the budget is still set aside")
 }
 

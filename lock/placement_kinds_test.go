@@ -61,9 +61,9 @@ func downgrade(p *placement) (*recipes.Lease, error) {
 }
 
 var readWriteLives = []life{
-	{name: "free for reading, no directory", prepare: func(*placement) {}, ask: asks(reading), next: writing, small: 3},
-	{name: "reading behind a writer", prepare: warmed(reading, occupiedBy(writing)), ask: asks(reading), next: writing, small: 5},
-	{name: "writing behind readers", prepare: warmed(writing, occupiedBy(reading), occupiedBy(reading)), ask: asks(writing), next: reading, small: 4},
+	{name: "free for reading, no directory", prepare: func(*placement) {}, ask: asks(reading), next: writing, small: 2},
+	{name: "reading behind a writer", prepare: warmed(reading, occupiedBy(writing)), ask: asks(reading), next: writing, small: 4},
+	{name: "writing behind readers", prepare: warmed(writing, occupiedBy(reading), occupiedBy(reading)), ask: asks(writing), next: reading, small: 3},
 	{name: "downgraded before a writer", prepare: warmed(writing), ask: downgrade, next: writing, small: 3},
 	{name: "downgraded before a reader", prepare: warmed(writing), ask: downgrade, next: reading},
 	{name: "trying to read", prepare: warmed(reading), next: writing, small: 1, ask: func(p *placement) (*recipes.Lease, error) {
@@ -93,9 +93,9 @@ func counted(n int, prepare func(*placement)) func(*placement) {
 }
 
 var semaphoreLives = []life{
-	{name: "free permits, no directory", prepare: counted(2, func(*placement) {}), ask: asks(acquiring(2)), next: acquiring(2), small: 3},
-	{name: "free permits", prepare: counted(2, warmed(acquiring(2))), ask: asks(acquiring(2)), next: acquiring(2), small: 4},
-	{name: "no room", prepare: counted(2, warmed(acquiring(2), occupiedBy(acquiring(2)))), ask: asks(acquiring(2)), next: acquiring(2), small: 6},
+	{name: "free permits, no directory", prepare: counted(2, func(*placement) {}), ask: asks(acquiring(2)), next: acquiring(2), small: 2},
+	{name: "free permits", prepare: counted(2, warmed(acquiring(2))), ask: asks(acquiring(2)), next: acquiring(2), small: 3},
+	{name: "no room", prepare: counted(2, warmed(acquiring(2), occupiedBy(acquiring(2)))), ask: asks(acquiring(2)), next: acquiring(2), small: 5},
 	{name: "no room, and others before", prepare: counted(2, warmed(acquiring(2), occupiedBy(acquiring(2)), occupiedBy(acquiring(2)))), ask: asks(acquiring(2)), next: acquiring(2)},
 	{name: "trying for permits", prepare: counted(2, warmed(acquiring(2))), next: acquiring(2), small: 2, ask: func(p *placement) (*recipes.Lease, error) {
 		return semaphore(p.t, p.a.c, limit).TryAcquireN(p.ctx, 2)
@@ -122,11 +122,11 @@ func inMiddle(prepare func(*placement)) func(*placement) {
 }
 
 var multiLives = []life{
-	{name: "free members, no directories", prepare: inMiddle(func(*placement) {}), ask: asks(together3), next: middle, small: 3},
-	{name: "free members", prepare: inMiddle(warmed(together3)), ask: asks(together3), next: middle, small: 3},
-	{name: "one member held", prepare: inMiddle(warmed(together3, occupiedBy(middle))), ask: asks(together3), next: together3, small: 7},
+	{name: "free members, no directories", prepare: inMiddle(func(*placement) {}), ask: asks(together3), next: middle, small: 2},
+	{name: "free members", prepare: inMiddle(warmed(together3)), ask: asks(together3), next: middle, small: 2},
+	{name: "one member held", prepare: inMiddle(warmed(together3, occupiedBy(middle))), ask: asks(together3), next: together3, small: 6},
 	{name: "all members held", prepare: inMiddle(warmed(together3, occupiedBy(together3))), ask: asks(together3), next: middle},
-	{name: "trying for all members", prepare: inMiddle(warmed(together3)), next: together3, small: 2, ask: func(p *placement) (*recipes.Lease, error) {
+	{name: "trying for all members", prepare: inMiddle(warmed(together3)), next: together3, small: 1, ask: func(p *placement) (*recipes.Lease, error) {
 		return multi(p.t, p.a.c, members...).TryLock(p.ctx)
 	}},
 }

@@ -50,8 +50,18 @@ var crowdWeathers = []weather{
 	{name: "strangers", members: 3, blows: together(network, servers, quorum, strangers, []blow{theft, theft, theft}), steals: true},
 }
 
+// manners are the options by which the parties differ.
+var manners = [][]recipes.Option{
+	nil,
+	{recipes.WithEphemeralBudget(4 << 10)},
+	{recipes.WithTickTime(tick)},
+	{recipes.WithStrictGrant()},
+	{recipes.WithStopOnSuspend()},
+	{recipes.WithPersistentParents(), recipes.WithStrictGrant(), recipes.WithTickTime(tick)},
+}
+
 func TestStormOfAllKinds(t *testing.T) {
-	seed, operations := uint64(1), int64(270)
+	seed, operations := uint64(1), int64(250)
 	if full {
 		seed, operations = uint64(time.Now().UnixNano()), 4000
 	}
@@ -79,8 +89,8 @@ func newCrowd(t *testing.T, srv *zktest.Server, w weather, seed uint64) *crowd {
 }
 
 func (s *crowd) rage(w weather, seed uint64, operations int64) {
-	for range 6 {
-		s.parties = append(s.parties, join(s.t, s.srv, w.opts...))
+	for _, opts := range manners {
+		s.parties = append(s.parties, join(s.t, s.srv, opts...))
 	}
 	s.left.Store(operations)
 	calm := make(chan struct{})
@@ -134,7 +144,7 @@ func (s *crowd) epilogue() {
 	time.Sleep(2 * T)
 	require.Empty(s.t, ephemerals(s.srv))
 	for _, p := range s.parties {
-		requireUnused(s.t, p.c)
+		requireFree(s.t, p.c, 4<<10)
 	}
 }
 
