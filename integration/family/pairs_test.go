@@ -9,7 +9,7 @@ import (
 // twice gives a side two participants that do the same.
 func twice(take string) []role { return []role{{take: take}, {take: take}} }
 
-// between is a contest of this library with another one's.
+// between is a contest of this library, with its own names, with another one.
 func between(t *testing.T, dirs []string, name string, start starter, mine, theirs []role) *contest {
 	t.Helper()
 	return newContest(t, dirs,
@@ -18,14 +18,20 @@ func between(t *testing.T, dirs []string, name string, start starter, mine, thei
 }
 
 func TestMutexAndEachPeersExcludeEachOther(t *testing.T) {
-	for name, start := range map[string]starter{
-		"Curator":      curator,
-		"kazoo":        kazoo("lock-"),
-		"go-zookeeper": goZooKeeper,
+	for _, pair := range []struct {
+		name         string
+		ours, theirs starter
+	}{
+		{"Curator", ours, curator},
+		{"go-zookeeper", ours, goZooKeeper},
+		{"kazoo that knows our names", ours, kazoo("lock-")},
+		{"kazoo whose names we take", oursAsKazoo, kazoo()},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(pair.name, func(t *testing.T) {
 			path := zkserver.Path(t)
-			c := between(t, []string{path}, name, start, twice("lock "+path), twice("lock "+path))
+			c := newContest(t, []string{path},
+				&side{name: "zkrecipes", start: pair.ours, careful: true, roles: twice("lock " + path)},
+				&side{name: pair.name, start: pair.theirs, roles: twice("lock " + path)})
 			c.run()
 			c.requireExclusion()
 		})

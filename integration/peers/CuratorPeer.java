@@ -94,6 +94,7 @@ public final class CuratorPeer {
             return t;
         });
         private Giving giving;
+        private InterProcessReadWriteLock both; // last asked for
 
         Actor(String name) {
             this.name = name;
@@ -124,6 +125,11 @@ public final class CuratorPeer {
                 case "revoke" -> {
                     Revoker.attemptRevoke(client, path);
                     say("asked", name, 0, now(), 0);
+                }
+                case "downgrade" -> {
+                    Held reader = lock(both.readLock(), -1);
+                    both.writeLock().release();
+                    hold(reader);
                 }
                 case "participants" -> participants(new InterProcessMutex(client, path).getParticipantNodes());
                 case "lead" -> lead(path);
@@ -160,9 +166,11 @@ public final class CuratorPeer {
                 case "lock":
                     return lock(new InterProcessMutex(client, path), millis);
                 case "rlock":
-                    return lock(new InterProcessReadWriteLock(client, path).readLock(), millis);
+                    both = new InterProcessReadWriteLock(client, path);
+                    return lock(both.readLock(), millis);
                 case "wlock":
-                    return lock(new InterProcessReadWriteLock(client, path).writeLock(), millis);
+                    both = new InterProcessReadWriteLock(client, path);
+                    return lock(both.writeLock(), millis);
                 case "lockall":
                     InterProcessMultiLock all = new InterProcessMultiLock(client, Arrays.asList(path.split(",")));
                     return lock(all, millis) ? new Held(null, all::release) : null;

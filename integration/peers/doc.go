@@ -25,6 +25,7 @@
 //	  what the command without its name says, as loop a 10 5 acquire /sem 2
 //	revocable NAME PATH: lock, ready to be asked for it back
 //	revoke NAME ZNODE: ask a holder
+//	downgrade NAME: what is held for writing is held for reading from now on
 //	participants NAME PATH: lists the contenders for a mutex
 //
 // # Answers

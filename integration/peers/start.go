@@ -68,7 +68,18 @@ func KazooFor(t testing.TB, connect string, timeout time.Duration, patterns ...s
 	return start(t, exec.Command(python, args...))
 }
 
-// Library starts a peer that has the recipes of this library.
+// KazooVersion returns the version of kazoo that peers have, as 2.8.0.
+func KazooVersion(t testing.TB) string {
+	t.Helper()
+	out, err := exec.Command(python, "-c", "import kazoo.version; print(kazoo.version.__version__)").Output()
+	if err != nil {
+		giveUp(t, fmt.Errorf("peers: kazoo's version: %w", err))
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// Library starts a peer that has the recipes of this library, with kazoo's names
+// if args say "kazoo".
 func Library(t testing.TB, connect string, timeout time.Duration, args ...string) *Peer {
 	t.Helper()
 	return start(t, goProgram(t, "library", connect, timeout, args...))

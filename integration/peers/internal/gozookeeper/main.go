@@ -40,10 +40,13 @@ func run(connect, timeout string) error {
 	}
 	actor.Say("ready", "-", conn.SessionID(), actor.Now(), 0)
 	actor.Run(func(name string, words []string) (*actor.Held, error) {
-		if words[0] != "lock" {
-			return nil, fmt.Errorf("no such command: %s", words[0])
+		switch words[0] {
+		case "lock":
+			return take(conn, words[1])
+		case "trylock":
+			return try(conn, words[1], words[2])
 		}
-		return take(conn, words[1])
+		return nil, fmt.Errorf("no such command: %s", words[0])
 	})
 	return nil
 }
@@ -68,6 +71,30 @@ func take(conn *zk.Conn, dir string) (*actor.Held, error) {
 		return nil, err
 	}
 	return &actor.Held{Token: token, GiveUp: l.Unlock}, nil
+}
+
+// try takes the lock if it gets it in so many milliseconds. The lock has no such
+// thing: its contender stays behind otherwise, to the end of the process.
+func try(conn *zk.Conn, dir, millis string) (*actor.Held, error) {
+	bound, err := time.ParseDuration(millis + "ms")
+	if err != nil {
+		return nil, err
+	}
+	type outcome struct {
+		held *actor.Held
+		err  error
+	}
+	got := make(chan outcome, 1)
+	go func() {
+		held, err := take(conn, dir)
+		got <- outcome{held, err}
+	}()
+	select {
+	case o := <-got:
+		return o.held, o.err
+	case <-time.After(bound):
+		return nil, nil
+	}
 }
 
 // first returns the czxid of the first contender if it has the given data.
