@@ -38,6 +38,7 @@ var allowedImports = map[string][]string{
 	"cmd/zkr":         {"fence", "recipes", "lock", "election", "zktest"},
 
 	"election/electionhttp": {"election"},
+	"examples/controller":   {"recipes", "election", "election/electionhttp"},
 }
 
 // Packages that only tests import.
