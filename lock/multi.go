@@ -44,7 +44,13 @@ func NewMulti(c *recipes.Client, paths []string, opts ...MultiOption) (*Multi, e
 		m.queues = append(m.queues, q)
 	}
 	for _, o := range opts {
+		if o == nil {
+			return nil, errNilOption
+		}
 		o.applyMulti(&m.s)
+	}
+	if err := m.s.check(); err != nil {
+		return nil, err
 	}
 	return m, nil
 }
@@ -115,7 +121,10 @@ func (m *Multi) look(ctx context.Context, s *recipes.Session) error {
 	return nil
 }
 
-// Do runs fn while it holds all members, as Mutex.Do does.
+// Do runs fn while it holds all members, as Mutex.Do does. WithGuards installs
+// the token of the member that is first in the order of paths, which grows with
+// the grants of that one. For a resource that another member protects, install
+// the lease's TokenOf that member.
 func (m *Multi) Do(ctx context.Context, fn func(context.Context, *recipes.Lease) error) error {
 	lease, err := m.Lock(ctx)
 	if err != nil {

@@ -263,6 +263,53 @@ func TestSemaphoreHasOneDeadlineForAllOfItsSteps(t *testing.T) {
 	})
 }
 
+// Curator's InterProcessSemaphoreV2: whatever stands among the permits is one,
+// also that of a client that is still looking whether there is room; and whoever
+// holds the inner lock goes first.
+func TestPermitsOfCuratorAreCounted(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a, peer := semaphore(t, zkrtest.Dial(t, srv), 2), zkrtest.Session(t, zkrtest.Dial(t, srv))
+		release(t, granted(t, async(t, a.Acquire), time.Second))
+		make := func(name string) string {
+			t.Helper()
+			node, err := peer.Create(t.Context(), semPath+name, nil, recipes.EphemeralSequential, nil)
+			require.NoError(t, err)
+			return node
+		}
+		inner := make("/locks/_c_5c6eb4ad-9aef-4bf9-9a40-b5f0a3d60e34-lock-")
+		wait := async(t, a.Acquire)
+		zkrtest.Pending(t, wait)
+		one := make("/leases/_c_6c6eb4ad-9aef-4bf9-9a40-b5f0a3d60e34-lease-")
+		two := make("/leases/anything")
+		require.NoError(t, peer.Delete(t.Context(), inner, -1))
+		zkrtest.Pending(t, wait)
+		_, err := a.TryAcquire(t.Context())
+		require.ErrorIs(t, err, lock.ErrLocked)
+		require.NoError(t, peer.Delete(t.Context(), one, -1))
+		la := granted(t, wait, time.Second)
+		require.NoError(t, peer.Delete(t.Context(), two, -1))
+		release(t, la)
+	})
+}
+
+// Where nothing may be stored the limit is a matter of configuration.
+func TestTacitLimitIsNeitherStoredNorChecked(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		c := zkrtest.Dial(t, srv)
+		a := semaphore(t, c, 2, lock.WithTacitLimit())
+		la := granted(t, async(t, acquireN(a, 2)), time.Second)
+		z, ok := srv.Get(semPath)
+		require.True(t, ok)
+		require.Empty(t, z.Data)
+		require.NoError(t, srv.SetData(semPath, []byte("7")))
+		release(t, la)
+		release(t, granted(t, async(t, a.Acquire), time.Second))
+		z, _ = srv.Get(semPath)
+		require.Equal(t, "7", string(z.Data))
+		requireUnused(t, c)
+	})
+}
+
 // permits checks that no more of them are held than there are, each by its
 // holder's own clock.
 type permits struct {
