@@ -40,7 +40,7 @@ type LockedError struct {
 }
 
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("%v: %s is held by %s", ErrLocked, e.Path, e.Holder)
+	return fmt.Sprintf("%v: %s is held by %q", ErrLocked, e.Path, e.Holder)
 }
 
 // Unwrap returns ErrLocked.

@@ -59,3 +59,19 @@ func TestReaderInstallsNothing(t *testing.T) {
 		require.NoError(t, rw.RDo(t.Context(), func(context.Context, *recipes.Lease) error { return nil }))
 	})
 }
+
+func TestNilOptionsAreRefused(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		c := zkrtest.Dial(t, srv)
+		for _, o := range []lock.ExclusiveOption{nil, lock.WithGuards(nil)} {
+			_, err := lock.NewMutex(c, "/locks/x", o)
+			require.ErrorContains(t, err, "nil")
+			_, err = lock.NewRWMutex(c, "/locks/x", o)
+			require.ErrorContains(t, err, "nil")
+			_, err = lock.NewMulti(c, []string{"/locks/x"}, o)
+			require.ErrorContains(t, err, "nil")
+		}
+		_, err := lock.NewSemaphore(c, "/locks/x", 1, nil)
+		require.ErrorContains(t, err, "nil")
+	})
+}

@@ -25,7 +25,13 @@ func NewMutex(c *recipes.Client, path string, opts ...MutexOption) (*Mutex, erro
 	}
 	m := &Mutex{q: q}
 	for _, o := range opts {
+		if o == nil {
+			return nil, errNilOption
+		}
 		o.applyMutex(&m.s)
+	}
+	if err := m.s.check(); err != nil {
+		return nil, err
 	}
 	return m, nil
 }

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 
 	"github.com/zkrecipes/zkrecipes/fence"
 	"github.com/zkrecipes/zkrecipes/internal/queue"
@@ -122,6 +123,18 @@ func (s *settings) readerTag() queue.Tag {
 		return queue.KazooReader
 	}
 	return queue.Reader
+}
+
+var errNilOption = errors.New("lock: nil option")
+
+// check is for what an option cannot refuse by itself.
+func (s *settings) check() error {
+	for _, g := range s.guards {
+		if g == nil {
+			return errors.New("lock: WithGuards: nil guard")
+		}
+	}
+	return nil
 }
 
 // request contends in q under the given tag.

@@ -32,7 +32,13 @@ func NewRWMutex(c *recipes.Client, path string, opts ...RWMutexOption) (*RWMutex
 	}
 	rw := &RWMutex{q: q}
 	for _, o := range opts {
+		if o == nil {
+			return nil, errNilOption
+		}
 		o.applyRWMutex(&rw.s)
+	}
+	if err := rw.s.check(); err != nil {
+		return nil, err
 	}
 	return rw, nil
 }

@@ -56,7 +56,13 @@ func NewSemaphore(c *recipes.Client, path string, limit int, opts ...SemaphoreOp
 	}
 	sem := &Semaphore{c: c, path: path, limit: limit, q: q, leases: path + "/leases"}
 	for _, o := range opts {
+		if o == nil {
+			return nil, errNilOption
+		}
 		o.applySemaphore(&sem.s)
+	}
+	if err := sem.s.check(); err != nil {
+		return nil, err
 	}
 	return sem, nil
 }
