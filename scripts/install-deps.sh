@@ -66,7 +66,7 @@ fi
 # it started by hand, and not every container may.
 if [[ -z ${DOCKER_HOST:-} && $(id -u) == 0 ]] && command -v dockerd >/dev/null && ! engine_answers; then
   say "starting the Docker engine"
-  log=$(mktemp /tmp/dockerd.XXXXXX.log)
+  log=$(mktemp -t dockerd.XXXXXX)
   setsid nohup dockerd >"$log" 2>&1 </dev/null &
   for _ in $(seq 60); do
     if engine_answers; then break; fi
