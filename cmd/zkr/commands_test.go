@@ -82,6 +82,7 @@ func TestMistakesAreToldInOneSentence(t *testing.T) {
 		`zkr: version takes no arguments, but got "1"; see zkr help version`: {"version", "1"},
 		`zkr: unknown flag --x; see zkr help version`:                        {"version", "--x"},
 		`zkr: guard is for zkr itself`:                                       {"guard"},
+		`zkr: --session-timeout 1ms: want at least 100ms`:                    {"demo", "--session-timeout", "1ms"},
 	} {
 		code, out, errs := runHere(t, args...)
 		require.Equal(t, exitUsage, code)

@@ -25,7 +25,7 @@ func (c *connection) register(fs *flags) {
 		servers = "localhost:2181"
 	}
 	fs.StringVar(&c.servers, "connect", servers, "the `SERVERS` as host:port,host:port/chroot; the variable ZKR_CONNECT does the same")
-	fs.DurationVar(&c.within, "connect-timeout", 30*time.Second, "give up after this `DURATION` where no server can be reached")
+	fs.DurationVar(&c.within, "connect-timeout", 30*time.Second, "give up where no server is reached within this `DURATION`, at the start")
 	fs.DurationVar(&c.timeout, "session-timeout", recipes.DefaultSessionTimeout, "the servers end a session after this `DURATION` of silence; they may grant\nanother one")
 	fs.DurationVar(&c.tick, "tick", 0, "the servers' tickTime, if known, a `DURATION`: with it leases bear longer outages;\nless than the truth makes them unsafe")
 }

@@ -56,6 +56,9 @@ type demo struct {
 }
 
 func (d *demo) run(ctx context.Context) (err error) {
+	if least := 100 * time.Millisecond; d.timeout < least { // as the library says, which is not asked yet
+		return usagef("--session-timeout %v: want at least %v", d.timeout, least)
+	}
 	ctx, stop := signal.NotifyContext(ctx, ending...)
 	defer stop()
 	d.show = newShow(d.env)

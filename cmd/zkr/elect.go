@@ -103,7 +103,7 @@ func (c *candidate) run(ctx context.Context) error {
 	}
 	defer client.Close()
 	for {
-		again, err := c.serve(ctx, e, caught)
+		again, err := c.serve(ctx, client, e, caught)
 		if !again {
 			return err
 		}
@@ -131,8 +131,8 @@ func (c *candidate) enter(ctx context.Context, caught <-chan os.Signal) (*electi
 }
 
 // serve is one campaign and one term. again says that there is to be another one.
-func (c *candidate) serve(ctx context.Context, e *election.Election, caught <-chan os.Signal) (again bool, err error) {
-	term, err := c.campaign(ctx, e, caught)
+func (c *candidate) serve(ctx context.Context, client *recipes.Client, e *election.Election, caught <-chan os.Signal) (again bool, err error) {
+	term, err := c.campaign(ctx, client, e, caught)
 	if err != nil {
 		return false, err
 	}
@@ -153,11 +153,12 @@ func (c *candidate) serve(ctx context.Context, e *election.Election, caught <-ch
 }
 
 // campaign waits until it is elected.
-func (c *candidate) campaign(ctx context.Context, e *election.Election, caught <-chan os.Signal) (*election.Term, error) {
+func (c *candidate) campaign(ctx context.Context, client *recipes.Client, e *election.Election, caught <-chan os.Signal) (*election.Term, error) {
 	ctx, stop := untilSignal(ctx, caught)
 	defer stop()
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
+	defer c.sayOutages(client)()
 	if leader, err := e.Leader(ctx); err == nil {
 		c.say.say("%s is led by %s; waiting", c.path, describe(leader))
 	}

@@ -28,7 +28,7 @@ const (
 var exitCodes = []struct{ code, meaning string }{
 	{"0-255", "lock, elect: what the command exited with, if nothing below happened"},
 	{"64", "usage: a command, flag or argument that zkr does not take"},
-	{"69", "no connection to any server in time"},
+	{"69", "no server was reached within --connect-timeout"},
 	{"70", "anything else that failed, such as a missing permission, or a demo\nthat did not show what it should"},
 	{"75", "lock, elect: not acquired or not elected: --wait is over, or somebody\nhas the lock and --try was given"},
 	{"79", "leader: there is none"},

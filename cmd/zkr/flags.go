@@ -59,6 +59,10 @@ func (f *flags) explain(err error) error {
 		msg = fmt.Sprintf("unknown flag --%s", m[1])
 	}
 	msg = ofFlag.ReplaceAllString(msg, "$1 --$2")
+	// All numbers among the flags are durations.
+	if rest, ok := strings.CutSuffix(msg, ": parse error"); ok {
+		msg = rest + ": want a number and a unit, such as 30s or 5m"
+	}
 	return usagef("%s; see zkr help %s", msg, f.command.name)
 }
 

@@ -81,6 +81,37 @@ func (j *job) dial(ctx context.Context) (*recipes.Client, error) {
 	return client, nil
 }
 
+// sayOutages tells when the connection goes and comes back while zkr stands in a
+// queue, until stop is called. A wait that nothing is heard of looks like a lock
+// that is held for long.
+func (j *job) sayOutages(client *recipes.Client) (stop func()) {
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for before := recipes.Connected; ; {
+			now, changed := client.State()
+			switch {
+			case now == recipes.Closed:
+				return
+			case now == recipes.Connected && before != now:
+				j.say.say("connected again; still waiting")
+			case now != recipes.Connected && before == recipes.Connected:
+				j.say.say("no connection to the servers; still waiting")
+			}
+			before = now
+			select {
+			case <-changed:
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+	}
+}
+
 var errWaitOver = errors.New("--wait is over")
 
 // bounded is ctx bounded by --wait.

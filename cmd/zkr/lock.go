@@ -122,6 +122,7 @@ func (l *locker) acquire(ctx context.Context) (*recipes.Client, *recipes.Lease, 
 	if err != nil {
 		return client, nil, err
 	}
+	defer l.sayOutages(client)()
 	lease, err := l.take(ctx, mu)
 	if err != nil {
 		return client, nil, l.waitEnded(ctx, err, l.path+" was not acquired")

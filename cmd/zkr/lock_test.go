@@ -143,6 +143,18 @@ func TestWaitEnds(t *testing.T) {
 	require.Len(t, srv.Children(path), 1, "the queue was left")
 }
 
+func TestWaiterTellsOfAnOutage(t *testing.T) {
+	t.Parallel()
+	srv := serve(t)
+	take(t, srv)
+	p := zkrLock(t, srv, "--", "echo", "ran")
+	p.stderr.await("waiting at position 1")
+	srv.Down()
+	p.stderr.await("no connection to the servers; still waiting")
+	require.NoError(t, srv.Up())
+	p.stderr.await("connected again; still waiting")
+}
+
 func TestNoServerHasACodeOfItsOwn(t *testing.T) {
 	t.Parallel()
 	p := zkr(t, "lock", "--connect", "127.0.0.1:1", "--connect-timeout", "200ms", path, "--", "true")
@@ -239,7 +251,7 @@ func TestLockSettings(t *testing.T) {
 		{[]string{"locks/job", "--", "true"}, "does not start with a slash"},
 		{[]string{"--try", "--wait", "1s", path, "--", "true"}, "--try and --wait contradict each other"},
 		{[]string{"--wait", "0s", path, "--", "true"}, "--wait 0s: want more than 0"},
-		{[]string{"--wait", "soon", path, "--", "true"}, `invalid value "soon" for flag --wait`},
+		{[]string{"--wait", "soon", path, "--", "true"}, `invalid value "soon" for flag --wait: want a number and a unit, such as 30s`},
 		{[]string{"--wait"}, "needs an argument: --wait"},
 		{[]string{"--kill-after", "-1s", path, "--", "true"}, "--kill-after -1s: want more than 0"},
 		{[]string{path, "--kill-after", "3s", "--", "true"}, "--kill-after 3s: want at most 1.725s"},
