@@ -50,11 +50,13 @@ type config struct {
 	maxReply      int
 }
 
-// Defaults.
+// DefaultSessionTimeout is the session timeout that a client asks for unless
+// WithSessionTimeout says otherwise.
+const DefaultSessionTimeout = 15 * time.Second
+
 const (
-	DefaultSessionTimeout = 15 * time.Second
-	defaultEphemeralSize  = 512 << 10
-	defaultMaxReply       = 16 << 20
+	defaultEphemeralSize = 512 << 10
+	defaultMaxReply      = 16 << 20
 )
 
 func newConfig(connect string, opts []Option) (*config, error) {

@@ -10,10 +10,9 @@ import (
 // A Member is one server of the ensemble, behind an address of its own, with
 // a copy of the data, its own watches and its own connections. The first is
 // the leader to begin with. A Server with one address has one member.
-//
-// All but the constant fields at the top are guarded by the lock of the
-// Server.
 type Member struct {
+	// All but the constant fields are guarded by the lock of the Server.
+
 	srv  *Server
 	n    int
 	addr string
