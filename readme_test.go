@@ -63,3 +63,19 @@ func TestTestsNamedInTheReadmeExist(t *testing.T) {
 	}
 	require.NotZero(t, named)
 }
+
+func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		pages, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, pages)
+		for _, page := range pages {
+			text, err := os.ReadFile(page)
+			require.NoError(t, err)
+			for _, m := range regexp.MustCompile(`\]\(([^)#:]+)[^):]*\)`).FindAllStringSubmatch(string(text), -1) {
+				_, err := os.Stat(filepath.Join(filepath.Dir(page), m[1]))
+				require.NoError(t, err, "a link of %s", page)
+			}
+		}
+	}
+}
