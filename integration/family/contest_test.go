@@ -280,7 +280,6 @@ func (c *contest) requireExclusion() {
 			last = g
 		}
 	}
-	c.log()
 }
 
 // requireAtMost states that there were never more holders than that at once.
@@ -295,12 +294,5 @@ func (c *contest) requireAtMost(limit int) {
 			}
 		}
 		require.LessOrEqual(c.t, with, limit, "beside %v", g)
-	}
-	c.log()
-}
-
-func (c *contest) log() {
-	for _, s := range c.sides {
-		c.t.Logf("%s: %d grants, connection lost %d times", s.name, len(s.grants), len(s.lost))
 	}
 }

@@ -3,38 +3,27 @@ package family_test
 import (
 	"testing"
 
+	"github.com/zkrecipes/zkrecipes/integration/internal/proof"
 	"github.com/zkrecipes/zkrecipes/integration/zkserver"
 )
 
-// twice gives a side two participants that do the same.
-func twice(take string) []role { return []role{{take: take}, {take: take}} }
-
-// between is a contest of this library, with its own names, with another one.
-func between(t *testing.T, dirs []string, name string, start starter, mine, theirs []role) *contest {
-	t.Helper()
-	return newContest(t, dirs,
-		&side{name: "zkrecipes", start: ours, careful: true, roles: mine},
-		&side{name: name, start: start, roles: theirs})
+// pair is a recipe of this library and one of another that share a path.
+type pair struct {
+	recipe, peer string
+	ours, theirs starter
+	mine, others func(path string) []role
+	dirs         func(path string) []string // whose children contend; nil for the path itself
+	atMost       int                        // how many may hold at once; 0 where exclusive grants exclude
 }
 
-func TestMutexAndEachPeersExcludeEachOther(t *testing.T) {
-	for _, pair := range []struct {
-		name         string
-		ours, theirs starter
-	}{
-		{"Curator", ours, curator},
-		{"go-zookeeper", ours, goZooKeeper},
-		{"kazoo that knows our names", ours, kazoo("lock-")},
-		{"kazoo whose names we take", oursAsKazoo, kazoo()},
-	} {
-		t.Run(pair.name, func(t *testing.T) {
-			path := zkserver.Path(t)
-			c := newContest(t, []string{path},
-				&side{name: "zkrecipes", start: pair.ours, careful: true, roles: twice("lock " + path)},
-				&side{name: pair.name, start: pair.theirs, roles: twice("lock " + path)})
-			c.run()
-			c.requireExclusion()
-		})
+// twice gives a side two participants that do the same.
+func twice(verb string, args ...string) func(string) []role {
+	return func(path string) []role {
+		take := verb + " " + path
+		for _, a := range args {
+			take += " " + a
+		}
+		return []role{{take: take}, {take: take}}
 	}
 }
 
@@ -42,33 +31,51 @@ func readAndWrite(path string) []role {
 	return []role{{take: "rlock " + path, shared: true}, {take: "wlock " + path}}
 }
 
-func TestReadersAndWritersAndCuratorsExcludeEachOther(t *testing.T) {
-	path := zkserver.Path(t)
-	c := between(t, []string{path}, "Curator", curator, readAndWrite(path), readAndWrite(path))
-	c.run()
-	c.requireExclusion()
+func allOf(path string) []role {
+	take := "lockall " + path + "-a," + path + "-b," + path + "-c"
+	return []role{{take: take}, {take: take}}
 }
 
-// kazoo's readers take no part: its 2.8 has them wait for writers that came
-// later, see TestKazooReaderWaitsForALaterWriter.
-func TestReadersAndWritersAndKazoosWritersExcludeEachOther(t *testing.T) {
-	path := zkserver.Path(t)
-	c := between(t, []string{path}, "kazoo", kazoo("__WRIT__", "__READ__"), readAndWrite(path), twice("wlock "+path))
-	c.run()
-	c.requireExclusion()
+var pairs = []pair{
+	{recipe: "mutex", peer: "Curator", ours: ours, theirs: curator, mine: twice("lock"), others: twice("lock")},
+	{recipe: "mutex", peer: "go-zookeeper", ours: ours, theirs: goZooKeeper, mine: twice("lock"), others: twice("lock")},
+	{recipe: "mutex", peer: "kazoo that knows our names", ours: ours, theirs: kazoo("lock-"), mine: twice("lock"), others: twice("lock")},
+	{recipe: "mutex", peer: "kazoo whose names we take", ours: oursAsKazoo, theirs: kazoo(), mine: twice("lock"), others: twice("lock")},
+	{recipe: "readers and writers", peer: "Curator", ours: ours, theirs: curator, mine: readAndWrite, others: readAndWrite},
+	// kazoo's readers take no part: before 2.9 they wait for writers that came
+	// later, see TestKazooReaderWaitsForALaterWriter.
+	{recipe: "readers and writers", peer: "kazoo that knows our names", ours: ours, theirs: kazoo("__WRIT__", "__READ__"), mine: readAndWrite, others: twice("wlock")},
+	{recipe: "readers and writers", peer: "kazoo whose names we take", ours: oursAsKazoo, theirs: kazoo(), mine: readAndWrite, others: twice("wlock")},
+	{
+		recipe: "semaphore", peer: "Curator", ours: ours, theirs: curator, mine: twice("acquire", "2"), others: twice("acquire", "2"), atMost: 2,
+		dirs: func(path string) []string { return []string{path + "/locks", path + "/leases"} },
+	},
+	{
+		recipe: "multi-lock", peer: "Curator", ours: ours, theirs: curator, mine: allOf, others: allOf,
+		dirs: func(path string) []string { return []string{path + "-a", path + "-b", path + "-c"} },
+	},
 }
 
-func TestSemaphoreAndCuratorsShareTheLimit(t *testing.T) {
-	path := zkserver.Path(t)
-	c := between(t, []string{path + "/locks", path + "/leases"}, "Curator", curator, twice("acquire "+path+" 2"), twice("acquire "+path+" 2"))
-	c.run()
-	c.requireAtMost(2)
-}
-
-func TestMultiAndCuratorsExcludeEachOther(t *testing.T) {
-	path := zkserver.Path(t)
-	all := "lockall " + path + "-a," + path + "-b," + path + "-c"
-	c := between(t, []string{path + "-a", path + "-b", path + "-c"}, "Curator", curator, twice(all), twice(all))
-	c.run()
-	c.requireExclusion()
+func TestOursAndPeersExcludeEachOther(t *testing.T) {
+	report := proof.New(t, "lock-family", "Locks shared with Curator, kazoo and go-zookeeper, with kills and lost sessions on each side")
+	for _, p := range pairs {
+		t.Run(p.recipe+" and "+p.peer, func(t *testing.T) {
+			path := zkserver.Path(t)
+			dirs := []string{path}
+			if p.dirs != nil {
+				dirs = p.dirs(path)
+			}
+			c := newContest(t, dirs,
+				&side{name: "zkrecipes", start: p.ours, careful: true, roles: p.mine(path)},
+				&side{name: p.peer, start: p.theirs, roles: p.others(path)})
+			c.run()
+			if p.atMost > 0 {
+				c.requireAtMost(p.atMost)
+			} else {
+				c.requireExclusion()
+			}
+			report.Printf("%s, with %s: %d of our grants and %d of theirs; each side once cut off until its session ended, and once killed",
+				p.recipe, p.peer, len(c.sides[0].grants), len(c.sides[1].grants))
+		})
+	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes"
 )
 
-// look reads the queue: its contenders in their order.
-func (q *Queue) look(ctx context.Context, s *recipes.Session) ([]entry, error) {
+// list reads the queue: its contenders in their order.
+func (q *Queue) list(ctx context.Context, s *recipes.Session) ([]entry, error) {
 	names, stat, err := s.Children(ctx, q.dir)
 	if err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ type Queue struct {
 	c      *recipes.Client
 	dir    string
 	layout Layout
+	looks  looks
 
 	mu       sync.Mutex
 	touch    touch
