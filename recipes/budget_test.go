@@ -2,6 +2,7 @@ package recipes_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,5 +89,38 @@ func TestBudgetIsFreeAgainAfterAnExchange(t *testing.T) {
 				require.True(t, len(left) == 0 || fault == "refused", "%s at request %d", fault, n)
 			})
 		}
+	}
+}
+
+// The caller hears of the session's end, and not of the context that ends with
+// it.
+func TestExchangeSaysThatItsSessionIsOver(t *testing.T) {
+	for name, end := range map[string]func(*zktest.Server, *recipes.Client, int64){
+		"expired": func(srv *zktest.Server, _ *recipes.Client, id int64) { srv.ExpireSession(id) },
+		"closed":  func(_ *zktest.Server, c *recipes.Client, _ int64) { c.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 20 {
+				zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+					c := zkrtest.Dial(t, srv)
+					s := zkrtest.Session(t, c)
+					own, err := c.CreateProtected(t.Context(), recipes.Protected{Dir: "/a", Name: "n-"})
+					require.NoError(t, err)
+					hook := srv.On(zktest.Match{Op: zktest.OpMulti})
+					hook.WithholdReply()
+					go func() {
+						<-hook.Hit()
+						end(srv, c, s.ID())
+					}()
+					_, err = s.Exchange(t.Context(), recipes.Exchange{
+						Give: []*recipes.Owned{own.Owned},
+						Take: []recipes.Protected{{Dir: "/a", Name: "m-"}},
+					})
+					require.ErrorIs(t, err, recipes.ErrSessionExpired)
+					require.Equal(t, name == "closed", errors.Is(err, recipes.ErrClosed))
+					require.NotErrorIs(t, err, context.Canceled)
+				})
+			}
+		})
 	}
 }
