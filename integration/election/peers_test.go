@@ -23,19 +23,18 @@ type reign struct {
 // follow each other.
 type succession struct {
 	t      *testing.T
-	report *proof.Report
 	path   string
 	layout string
 	e      *election.Election // to look on
 	reigns []reign
 }
 
-func newSuccession(t *testing.T, s *zkserver.Server, report *proof.Report, layout string, l election.Layout) *succession {
+func newSuccession(t *testing.T, s *zkserver.Server, layout string, l election.Layout) *succession {
 	t.Helper()
 	path := zkserver.Path(t)
 	e, err := election.New(dial(t, s.Addr()), path, election.WithLayout(l))
 	require.NoError(t, err)
-	return &succession{t: t, report: report, path: path, layout: layout, e: e}
+	return &succession{t: t, path: path, layout: layout, e: e}
 }
 
 func (s *succession) stand(p *peers.Peer, name string) {
@@ -109,16 +108,30 @@ func TestCandidatesAndThoseOfEachPeerSucceedEachOther(t *testing.T) {
 		t.Run(peer.name, func(t *testing.T) {
 			t.Parallel()
 			report := proof.New(t, "election-"+strings.ToLower(peer.name), "Elections together with "+peer.name)
+			took := make(map[string][]time.Duration)
 			for range proof.Size(1, 10) {
-				succeed(t, newSuccession(t, s, report, peer.layout, peer.l), s.Addr(), peer.start)
+				succeed(t, newSuccession(t, s, peer.layout, peer.l), s.Addr(), peer.start, took)
+			}
+			report.Printf("At most one led at any time, and all showed the same ids. T = %v, a tick is %v.", timeout, tick)
+			for _, what := range []string{oursResigned, theirsResigned, oursKilled, theirsKilled} {
+				report.Printf("%s: %d times, after %s", what, len(took[what]), spread(took[what]))
 			}
 		})
 	}
 }
 
+// What succeed measures.
+const (
+	oursResigned   = "ours resigned, theirs led"
+	theirsResigned = "theirs resigned, ours led"
+	oursKilled     = "ours was killed, theirs led"
+	theirsKilled   = "theirs was killed, ours led"
+)
+
 // succeed has a leader of ours and one of theirs resign, and then die, each with
 // one of the others next in line.
-func succeed(t *testing.T, s *succession, connect string, start func(testing.TB, string, time.Duration) *peers.Peer) {
+func succeed(t *testing.T, s *succession, connect string, start func(testing.TB, string, time.Duration) *peers.Peer, took map[string][]time.Duration) {
+	note := func(what string) { took[what] = append(took[what], s.took()) }
 	theirs, ours, more := start(t, connect, timeout), candidates(t, connect), candidates(t, connect)
 
 	s.stand(ours, "ours-1")
@@ -127,25 +140,25 @@ func succeed(t *testing.T, s *succession, connect string, start func(testing.TB,
 	s.shownAlike([]*peers.Peer{ours, theirs}, "ours-1", "theirs-1")
 	s.resign(ours, "ours-1")
 	s.leads(theirs, "theirs-1")
-	s.report.Printf("ours resigned, theirs led %v after it began to", round(s.took()))
+	note(oursResigned)
 
 	s.stand(more, "ours-2")
 	s.shownAlike([]*peers.Peer{ours, theirs}, "theirs-1", "ours-2")
 	s.resign(theirs, "theirs-1")
 	s.leads(more, "ours-2")
-	s.report.Printf("theirs resigned, ours led %v after it began to", round(s.took()))
+	note(theirsResigned)
 
 	s.stand(theirs, "theirs-2")
 	s.shownAlike([]*peers.Peer{ours, theirs}, "ours-2", "theirs-2")
 	s.kill(more)
 	s.leads(theirs, "theirs-2")
-	s.report.Printf("ours was killed, theirs led after %v; T = %v", round(s.took()), timeout)
+	note(oursKilled)
 
 	s.stand(ours, "ours-3")
 	s.shownAlike([]*peers.Peer{ours, theirs}, "theirs-2", "ours-3")
 	s.kill(theirs)
 	s.leads(ours, "ours-3")
-	s.report.Printf("theirs was killed, ours led after %v; T = %v", round(s.took()), timeout)
+	note(theirsKilled)
 	s.over(peers.Now())
 	s.one()
 }

@@ -90,13 +90,25 @@ type storm struct {
 
 	leading *peers.Peer // the process that leads all of them between two faults
 	resigns []time.Duration
+	tallies map[string]*tally // by the fault
+}
+
+// tally is what was measured of one fault.
+type tally struct {
+	took       []time.Duration // until another one led
+	within     int             // of these, in the time that is promised
+	before     []time.Duration // from the end of the lease to that
+	leaderless time.Duration   // the servers had no leader, at most
 }
 
 func TestLeadersFollowEachOtherWhateverFails(t *testing.T) {
 	if !proof.Full() {
 		t.Parallel()
 	}
-	s := &storm{t: t, report: proof.New(t, "election-storm", "Failovers on an ensemble of three"), e: startTrio(t)}
+	s := &storm{
+		t: t, e: startTrio(t), tallies: make(map[string]*tally),
+		report: proof.New(t, "election-storm", "Failovers on an ensemble of three"),
+	}
 	w := dial(t, s.e.Connect())
 	for i := range proof.Size(5, 10) {
 		path := zkserver.Path(t) + "-" + strconv.Itoa(i)
@@ -114,9 +126,8 @@ func TestLeadersFollowEachOtherWhateverFails(t *testing.T) {
 			s.round(f)
 		}
 	}
-	s.report.Printf("%d resigned: the next one led after %s; a write took %v (median)",
-		len(s.resigns), spread(s.resigns), round(s.writeTime(w)))
 	s.one()
+	s.tell(w)
 }
 
 func (s *storm) name(i int) string { return "c" + strconv.Itoa(i) }
@@ -186,7 +197,7 @@ func (s *storm) round(f fault) {
 		p.Kill()
 	}
 	s.leading = next
-	s.tell(f, took, before, leaderless)
+	s.note(f, took, before, leaderless)
 }
 
 // takeOver has leaders in processes of their own, connected to the given servers,
@@ -232,21 +243,46 @@ func (s *storm) lost(leaders []*peers.Peer) (before []time.Duration) {
 	return before
 }
 
-func (s *storm) tell(f fault, took, before []time.Duration, leaderless time.Duration) {
-	bound, words := timeout+2*tick, "T + 2 ticks"
+// note counts what one round has shown. A session's time begins anew where the
+// servers' leader changes.
+func (s *storm) note(f fault, took, before []time.Duration, leaderless time.Duration) {
+	promised := timeout + 2*tick
 	if leaderless > 0 {
-		bound, words = 2*timeout+leaderless, fmt.Sprintf("2 T + %v without a leading server", round(leaderless))
+		promised = 2*timeout + leaderless
 	}
-	inTime := 0
+	if s.tallies[f.name] == nil {
+		s.tallies[f.name] = &tally{}
+	}
+	of := s.tallies[f.name]
 	for _, d := range took {
-		if d <= bound {
-			inTime++
+		if d <= promised {
+			of.within++
 		}
 	}
-	s.report.Printf("%s: %d failovers after %s; %d within %s, %v", f.name, len(took), spread(took), inTime, words, round(bound))
-	if len(before) > 0 {
-		s.report.Printf("%s: the lease had ended %s before", f.name, spread(before))
+	of.took, of.before = append(of.took, took...), append(of.before, before...)
+	of.leaderless = max(of.leaderless, leaderless)
+	s.t.Logf("%s: another one led after %s", f.name, spread(took))
+}
+
+// tell reports what was measured.
+func (s *storm) tell(w *recipes.Client) {
+	s.t.Helper()
+	rows := [][]string{{"fault", "failovers", "another one led after", "in the time promised", "before that the lease had ended"}}
+	for _, f := range faults {
+		of := s.tallies[f.name]
+		promised, before := fmt.Sprint(timeout+2*tick), "it tells no more"
+		if of.leaderless > 0 {
+			promised = fmt.Sprintf("%v + up to %v", 2*timeout, round(of.leaderless))
+		}
+		if len(of.before) > 0 {
+			before = spread(of.before)
+		}
+		rows = append(rows, []string{f.name, strconv.Itoa(len(of.took)), spread(of.took), fmt.Sprintf("%d, %s", of.within, promised), before})
 	}
+	s.report.Table(rows)
+	s.report.Printf("T = %v, a tick is %v. Promised are T + 2 ticks, or 2 T and the time in which the servers have no leader where theirs changes.", timeout, tick)
+	s.report.Printf("%d resigned: the next one led after %s; a write took %v (median)",
+		len(s.resigns), spread(s.resigns), round(s.writeTime(w)))
 }
 
 // one states that no two reigns of an election overlapped.
