@@ -58,16 +58,18 @@ func TestLookThatIsGivenUpIsMadeAgainByThoseWhoShareIt(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 		a, b := join(t, srv), join(t, srv)
 		la := a.hold()
-		srv.On(zktest.Match{Op: zktest.OpGetChildren2, Session: b.session()}).Times(2).DelayReply(time.Second)
+		srv.On(zktest.Match{Op: zktest.OpGetChildren2, Session: b.session()}).Times(3).DelayReply(time.Second)
 		waits := []<-chan result{b.lock(t.Context())} // whose look goes on when the others come
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		var giveUp []<-chan result
-		for range 20 {
+		for i := range 20 {
 			giveUp = append(giveUp, b.lock(ctx))
+			if i == 10 {
+				waits = append(waits, b.lock(t.Context()))
+			}
 		}
-		waits = append(waits, b.lock(t.Context()))
-		time.Sleep(time.Second + time.Second/2) // one of them reads for the others by now
+		time.Sleep(2*time.Second + time.Second/2) // one of them reads for the others by now
 		cancel()
 		for _, r := range giveUp {
 			require.ErrorIs(t, outcome(t, r, 0).Err, context.Canceled)

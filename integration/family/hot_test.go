@@ -26,12 +26,12 @@ func TestManyGoroutinesOnOnePathKeepTheirPlaceAmongOthers(t *testing.T) {
 	report := proof.New(t, "lock-hot", "10,000 goroutines of one process on one path")
 	for _, server := range []struct {
 		name  string
-		start func() string
+		start func(testing.TB) string
 	}{
-		{"in-process server", func() string { return zktest.Start(t).ConnectString() }},
-		{"ZooKeeper", func() string { return zkserver.Shared(t).Servers[0].DirectAddr() }},
+		{"in-process server", func(t testing.TB) string { return zktest.Start(t).ConnectString() }},
+		{"ZooKeeper", func(t testing.TB) string { return zkserver.Shared(t).Servers[0].DirectAddr() }},
 	} {
-		hot(t, report, server.name, server.start(), n)
+		t.Run(server.name, func(t *testing.T) { hot(t, report, server.name, server.start(t), n) })
 	}
 }
 
