@@ -99,7 +99,7 @@ func (w *wire) Write(b []byte) (int, error) {
 // amend changes requests that the client library cannot make as they should be.
 func (w *wire) amend(b []byte) []byte {
 	const head = 16 // length, xid, opcode, length of the path
-	if w.link == nil || len(b) < head+4 {
+	if w.link == nil || len(b) <= head {
 		return b
 	}
 	last := len(b) - 1
