@@ -433,22 +433,29 @@ func TestCyclesLeaveNothingBehind(t *testing.T) {
 				})
 			})
 		}
-		flat := func() (goroutines, watches int) {
+		flat := func() (goroutines, watches int, heap uint64) {
+			time.Sleep(T) // leases are remembered for as long as they might come to be watched
 			synctest.Wait()
-			return runtime.NumGoroutine(), srv.Watches("")
+			runtime.GC()
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return runtime.NumGoroutine(), srv.Watches(""), m.HeapAlloc
 		}
 		round := func(rounds int) {
 			ra, rb := cycle(a, rounds), cycle(b, rounds)
 			require.NoError(t, outcome(t, ra, T).Err)
 			require.NoError(t, outcome(t, rb, T).Err)
 		}
-		round(10)
-		goroutines, watches := flat()
+		round(cycles / 4) // fills what is bounded, such as the server's log
+		goroutines, watches, heap := flat()
 		round(cycles / 2)
-		moreGoroutines, moreWatches := flat()
+		moreGoroutines, moreWatches, moreHeap := flat()
+		t.Logf("heap %d KiB, after %d more terms %d KiB", heap>>10, cycles, moreHeap>>10)
 		const few = 10 // of sessions that renew, or do not any more
 		require.LessOrEqual(t, moreGoroutines, goroutines+few)
 		require.LessOrEqual(t, moreWatches, watches+few)
+		require.LessOrEqual(t, moreHeap, heap+100<<10, "more than 100 bytes a term")
 		require.Empty(t, candidates(srv))
 	})
 }
