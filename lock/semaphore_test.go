@@ -134,6 +134,7 @@ func TestSemaphoreNoticesThatTheLimitChanged(t *testing.T) {
 		var limit *lock.LimitError
 		_, err := a.Acquire(t.Context())
 		require.ErrorAs(t, err, &limit)
+		synctest.Wait() // its place is given up in the background, and is in the way of a Try
 		_, err = a.TryAcquire(t.Context())
 		require.ErrorAs(t, err, &limit)
 		synctest.Wait()
