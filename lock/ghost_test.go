@@ -347,6 +347,7 @@ func TestContextErrorIsSeenThoughTheCleanupFails(t *testing.T) {
 		err := failed(t, b.lock(soon(t, time.Second)), T)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.NotErrorIs(t, err, recipes.ErrNoAuth)
+		synctest.Wait() // the cleanup, behind the answer's back, has met its refusal
 		require.ErrorIs(t, func() error { _, err := b.TryLock(t.Context()); return err }(), lock.ErrLocked)
 		release(t, la)
 	})
