@@ -13,7 +13,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/fence"
 	"github.com/zkrecipes/zkrecipes/integration/internal/proof"
-	"github.com/zkrecipes/zkrecipes/integration/lock/internal/belief"
+	"github.com/zkrecipes/zkrecipes/integration/internal/belief"
 	"github.com/zkrecipes/zkrecipes/integration/proxy"
 	"github.com/zkrecipes/zkrecipes/integration/worker"
 	"github.com/zkrecipes/zkrecipes/integration/zkserver"

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/integration/internal/proof"
-	"github.com/zkrecipes/zkrecipes/integration/lock/internal/belief"
+	"github.com/zkrecipes/zkrecipes/integration/internal/belief"
 	"github.com/zkrecipes/zkrecipes/integration/zkserver"
 )
 
