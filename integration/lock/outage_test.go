@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zkrecipes/zkrecipes/integration/internal/proof"
 	"github.com/zkrecipes/zkrecipes/integration/internal/belief"
+	"github.com/zkrecipes/zkrecipes/integration/internal/proof"
 	"github.com/zkrecipes/zkrecipes/integration/zkserver"
 	"github.com/zkrecipes/zkrecipes/recipes"
 )

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zkrecipes/zkrecipes/integration/internal/proof"
 	"github.com/zkrecipes/zkrecipes/integration/internal/belief"
+	"github.com/zkrecipes/zkrecipes/integration/internal/proof"
 )
 
 // A server that is cut off from the others goes on answering pings and reads
