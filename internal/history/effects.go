@@ -38,7 +38,7 @@ func Outcomes(ops []Operation, effects []Effect) []Violation {
 		under := applied[key{w.Resource, w.Value}]
 		times := len(under)
 		ok := slices.Index(under, w.Token) == 0 && times == 1
-		if bad := w.Outcome == Applied && !ok || w.Outcome == Refused && times > 0 || times > 1; bad {
+		if bad := w.Outcome == Applied && !ok || (w.Outcome == Refused || w.Outcome == Failed) && times > 0 || times > 1; bad {
 			found = append(found, Violation{"outcome", w.Resource, fmt.Sprintf("%q by %s under token %d was said to be %s, and took effect %d times, under %v", w.Value, w.Who, w.Token, w.Outcome, times, under)})
 		}
 	}

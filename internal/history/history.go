@@ -111,7 +111,8 @@ type Outcome string
 // Outcomes of an operation.
 const (
 	Applied Outcome = "applied" // a read: was answered
-	Refused Outcome = "refused" // nothing was changed
+	Refused Outcome = "refused" // as stale; nothing was changed
+	Failed  Outcome = "failed"  // for another reason; nothing was changed
 	Unknown Outcome = "unknown" // the answer was lost, or who asked was killed
 )
 

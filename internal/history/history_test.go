@@ -90,6 +90,7 @@ func TestEffectsAndOutcomes(t *testing.T) {
 		{"a", 1, history.Applied, false},
 		{"a", 1, history.Unknown, false},
 		{"a", 1, history.Refused, true},
+		{"a", 1, history.Failed, true},
 		{"a", 2, history.Applied, true},
 		{"x", 1, history.Applied, true},
 		{"x", 1, history.Unknown, false},
