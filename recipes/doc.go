@@ -50,8 +50,8 @@
 // leader of the ensemble fail and come back; processes stop and go on. A
 // majority of servers keeps what it has committed, and tickTime is the same on
 // all of them and known, or at most half the smallest session timeout they
-// grant (the servers' default is exactly half; see [WithTickTime]). Nor do they
-// grant a running session less than before: where maxSessionTimeout differs
-// between them, or is lowered by a restart, a session becomes shorter with the
-// answer to a reconnect, and if that answer is lost its client cannot know.
+// grant (the servers' default is exactly half; see [WithTickTime]). Servers may
+// grant different timeouts, and others after a restart: a session is shown to a
+// server only once that has said what it grants. Those behind one address have to
+// grant the same.
 package recipes

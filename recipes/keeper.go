@@ -43,11 +43,11 @@ func (s *Session) relapse() {
 func (s *Session) lapse() time.Duration {
 	now := s.now()
 	s.mu.Lock()
-	if now < s.nextLapse && s.connects == s.conn.Connects() {
+	if now < s.nextLapse && s.timeout == s.Timeout() {
 		defer s.mu.Unlock()
 		return s.nextLapse
 	}
-	s.connects = s.conn.Connects() // a smaller timeout may have been granted
+	s.timeout = s.Timeout() // a smaller one moves every deadline
 	s.nextLapse = far
 	leases := make([]*Lease, 0, len(s.leases))
 	for l := range s.leases {

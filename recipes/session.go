@@ -46,7 +46,7 @@ type Session struct {
 	looks     []*Lease      // leases to look at
 	lookers   int
 	nextLapse time.Duration       // when to compare leases with the clock
-	connects  int                 // connections that lapse has seen
+	timeout   time.Duration       // that lapse went by
 	proof     chan struct{}       // closed and replaced after each renewal
 	givenUp   map[string]struct{} // uuids of creates that nobody wants any more
 }

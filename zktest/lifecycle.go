@@ -1,5 +1,7 @@
 package zktest
 
+import "time"
+
 // Down stops all servers, as a power cut would: connections break, new ones
 // are refused, the data stays.
 func (s *Server) Down() {
@@ -57,6 +59,22 @@ func (s *Server) Restart() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stop()
+	return s.start()
+}
+
+// SetSessionTimeouts is Restart with other limits for what clients ask for, as
+// WithSessionTimeouts sets them. A session goes by them once its client has
+// shown it to a server again.
+func (s *Server) SetSessionTimeouts(least, most time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cfg := s.cfg
+	cfg.minTimeout, cfg.maxTimeout = least, most
+	if err := cfg.check(); err != nil {
+		return err
+	}
+	s.stop()
+	s.cfg.minTimeout, s.cfg.maxTimeout = cfg.minTimeout, cfg.maxTimeout
 	return s.start()
 }
 

@@ -143,8 +143,7 @@ func writeOn(t *testing.T, all []rivals) (stop func()) {
 }
 
 // The server comes back granting less than it did. What is left of the lease by
-// the shorter timeout may be nothing: then it is lost, which is as good. No clock
-// can know of a timeout whose announcement is lost.
+// the shorter timeout may be nothing: then it is lost, which is as good.
 func TestLeaseIsShortenedWhenAReconnectBringsAShorterTimeout(t *testing.T) {
 	parallel(t)
 	const before, after = 10 * time.Second, 2 * time.Second
@@ -174,6 +173,46 @@ func TestLeaseIsShortenedWhenAReconnectBringsAShorterTimeout(t *testing.T) {
 	r.held = c.hold(t, h.Lease) // what was promised before is void
 	p.Blackhole()
 	gaps(t, report, "its network then silent", []rivals{r})
+}
+
+// The same, and the answer that says so never arrives: the session is resumed by
+// the shorter timeout, and then the network is silent.
+func TestLeaseEndsInTimeThoughTheNewsOfAShorterTimeoutIsLost(t *testing.T) {
+	parallel(t)
+	const before, after = 10 * time.Second, 2 * time.Second
+	report := proof.New(t, "lock-shorter-timeout-unheard", "T is another after a reconnect whose answer is lost")
+	for range proof.Size(1, 5) {
+		e := zkserver.Start(t, zkserver.Config{Tick: tick})
+		s := e.Servers[0]
+		c, p := dialAlone(t, s, before)
+		h := c.lock(t, zkserver.Path(t))
+		rival := dial(t, s.DirectAddr(), before)
+		r := rivals{path: h.Path(), holder: c, held: h, rival: rival, next: rival.lockLater(t, h.Path())}
+		awaitQueued(t, rival, r.path, 2)
+		awaitSteady(t, []rivals{r})
+
+		resumed := make(chan time.Duration, 1)
+		p.OnResume(func(int64) {
+			p.ToClient().Blackhole()
+			select {
+			case resumed <- h.Remaining():
+			default:
+			}
+		})
+		s.Configure(func(cfg *zkserver.Config) { cfg.Settings["maxSessionTimeout"] = fmt.Sprint(after.Milliseconds()) })
+		require.NoError(t, s.Restart(within(t, patience)))
+		select {
+		case left := <-resumed:
+			p.Blackhole()
+			require.LessOrEqual(t, left, after)
+			report.Printf("resumed by %v in place of %v unheard, with %v left of the lease", after, before, round(left))
+		case <-h.Done():
+			report.Printf("the server was so slow that the lease ended before the session was resumed")
+		}
+		gaps(t, report, "its network then silent", []rivals{r})
+		c.Close()
+		rival.Close()
+	}
 }
 
 // Servers that grant different timeouts, and a session that moves between them.

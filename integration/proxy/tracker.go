@@ -20,7 +20,7 @@ func (t *tracker) request(r io.Reader) ([]byte, error) {
 		return f.data, err
 	}
 	if t.first(&t.greeted) {
-		t.shared.count(func(c *Counts) { c.Handshakes++ })
+		t.shared.greet(f.long(4))
 		return f.data, nil
 	}
 	if jute.Op(f.word(1)) == jute.OpPing {

@@ -52,6 +52,7 @@ type tracking struct {
 	mu        sync.Mutex
 	counts    Counts
 	intercept func(Request) Verdict
+	onResume  func(session int64)
 	cuts      []*pendingCut
 }
 
@@ -89,6 +90,16 @@ func (p *Proxy) Intercept(f func(Request) Verdict) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.intercept = f
+}
+
+// OnResume calls f before a handshake that asks for an old session is forwarded;
+// nil ends it. f may set flows. It must not call the proxy's other methods of
+// this kind.
+func (p *Proxy) OnResume(f func(session int64)) {
+	t := p.mustTrack()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.onResume = f
 }
 
 // ClearCuts forgets every cut that has not been hit.
@@ -144,6 +155,16 @@ func (t *tracking) judge(r Request) (Verdict, chan<- Request) {
 		return t.intercept(r), nil
 	}
 	return Forward, nil
+}
+
+// greet takes in a client's handshake.
+func (t *tracking) greet(session int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counts.Handshakes++
+	if session != 0 && t.onResume != nil {
+		t.onResume(session)
+	}
 }
 
 func (t *tracking) count(f func(*Counts)) {

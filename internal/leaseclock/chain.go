@@ -87,6 +87,20 @@ func (c *Chain) Timeout() time.Duration {
 	return c.timeout
 }
 
+// Shorten says that a server which the session is about to be shown to grants
+// the given timeout. What has been proven is worth no more than that from now
+// on, whether or not an answer arrives. It reports whether this is less than
+// before.
+func (c *Chain) Shorten(timeout time.Duration) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if timeout >= c.timeout {
+		return false
+	}
+	c.timeout = timeout
+	return true
+}
+
 // Rhythm returns how the session's renewals are spaced, given its timeout.
 func (c *Chain) Rhythm() Rhythm {
 	c.mu.Lock()

@@ -46,7 +46,7 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 		c.mail.poke()
 		onChange()
 	}
-	c.g = newGuard(cfg, c.watches.has, c.mail.poke)
+	c.g = newGuard(cfg, c.watches.has)
 	conn, events, err := zk.Connect(cfg.Servers, cfg.Timeout,
 		zk.WithDialer(c.g.dial),
 		zk.WithHostProvider(newHosts(c.g)),

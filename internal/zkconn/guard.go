@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"os"
 	"sync"
 	"time"
 
@@ -18,28 +17,28 @@ import (
 type guard struct {
 	cfg     Config
 	watched func(path []byte) bool // whether somebody wants to hear of a path
-	wake    func()                 // makes run look how long no server has answered
 	chain   *leaseclock.Chain
 	ctx     context.Context // ends with the session, and with it dials under way
 	cancel  context.CancelFunc
 
 	mu        sync.Mutex
 	sessionID int64              // 0 before the first handshake
+	granted   time.Duration      // by the last handshake, 0 before the first
 	ready     chan struct{}      // closed while connected
 	wire      *wire              // the connection in use, nil while there is none
 	over      error              // why the session is over, nil while it lasts
 	done      chan struct{}      // closed when it is over
 	connects  int                // handshakes that succeeded
-	mute      bool               // servers take handshakes and do not answer
 	heard     leaseclock.Instant // when a server last answered
 	shortLife int                // connections in a row that ended right after the handshake
 }
 
-func newGuard(cfg Config, watched func(path []byte) bool, wake func()) *guard {
+var errRefused = errors.New("server refused a new session")
+
+func newGuard(cfg Config, watched func(path []byte) bool) *guard {
 	g := &guard{
 		cfg:     cfg,
 		watched: watched,
-		wake:    wake,
 		chain:   leaseclock.NewChain(cfg.Tick),
 		ready:   make(chan struct{}),
 		done:    make(chan struct{}),
@@ -72,6 +71,12 @@ func (g *guard) dial(network, addr string, _ time.Duration) (net.Conn, error) {
 	if err := g.adopt(w); err != nil {
 		conn.Close()
 		return nil, err
+	}
+	if g.lastGranted() > 0 {
+		if err := g.inquire(ctx, network, addr); err != nil {
+			w.shut(err)
+			return nil, err
+		}
 	}
 	return w, nil
 }
@@ -128,7 +133,7 @@ func (g *guard) connected(w *wire, h handshake) error {
 		return net.ErrClosed
 	case h.sessionID == 0 && g.sessionID == 0:
 		defer g.mu.Unlock()
-		return errors.New("server refused a new session")
+		return errRefused
 	case h.sessionID == 0:
 		g.mu.Unlock()
 		g.finish(ErrExpired)
@@ -140,9 +145,9 @@ func (g *guard) connected(w *wire, h handshake) error {
 		return err
 	}
 	fresh := g.sessionID == 0
-	g.sessionID = h.sessionID
+	g.sessionID, g.granted = h.sessionID, h.timeout
 	g.connects++
-	g.heard, g.mute = g.cfg.Now(), false
+	g.heard = g.cfg.Now()
 	w.link = g.chain.Connect(w.sentAt, g.cfg.Now(), h.timeout, fresh)
 	w.since = g.cfg.Now()
 	close(g.ready)
@@ -167,9 +172,7 @@ func (g *guard) disconnected(w *wire, err error) {
 	}
 	g.wire = nil
 	wasReady := w.link != nil
-	if !wasReady {
-		g.mute = g.mute || errors.Is(err, os.ErrDeadlineExceeded)
-	} else {
+	if wasReady {
 		g.ready = make(chan struct{})
 		if g.cfg.Now()-w.since < g.cfg.Timeout/10 {
 			g.shortLife++
@@ -181,8 +184,6 @@ func (g *guard) disconnected(w *wire, err error) {
 	g.failed(fmt.Errorf("connection to %s: %w", w.RemoteAddr(), err))
 	if wasReady {
 		g.cfg.OnChange()
-	} else {
-		g.wake()
 	}
 }
 
@@ -199,23 +200,19 @@ func (g *guard) hear(now leaseclock.Instant) {
 	g.heard = now
 }
 
-// silence gives a session up that no server has answered for long: its leases
-// are over. Where servers take a handshake and do not answer, they may hear it
-// and keep the session alive by it, with its znodes in everybody's way; then one
-// session timeout is long. Where there is nobody to hear it, as in an outage of
-// all servers, the session is worth more: with it its znodes can be deleted
+// silence gives a session up that no server has answered for four session
+// timeouts. Its leases are over long before, and the servers have most likely
+// ended it; but as long as there is a chance that they have not, as in an outage
+// of all of them, it is worth keeping: with it its znodes can be deleted
 // afterwards. It returns how long to wait before the next look.
 func (g *guard) silence() time.Duration {
 	g.mu.Lock()
-	known, heard, mute := g.sessionID != 0, g.heard, g.mute
+	known, heard := g.sessionID != 0, g.heard
 	g.mu.Unlock()
 	if !known {
 		return g.cfg.Timeout
 	}
-	limit := g.chain.Timeout()
-	if !mute {
-		limit *= 4
-	}
+	limit := 4 * g.chain.Timeout()
 	if left := heard + limit - g.cfg.Now(); left > 0 {
 		return left
 	}
@@ -244,6 +241,14 @@ func (g *guard) sever() {
 	if w := g.current(); w != nil {
 		w.shut(g.reason())
 	}
+}
+
+// lastGranted returns the timeout that the last handshake brought, 0 before the
+// first.
+func (g *guard) lastGranted() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.granted
 }
 
 func (g *guard) reason() error {

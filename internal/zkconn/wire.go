@@ -29,6 +29,7 @@ const (
 	opMulti           = 14
 	opCreateContainer = 19
 	opCreateTTL       = 21
+	opCloseSession    = -11
 )
 
 // isWrite reports whether the ensemble commits the request by quorum.
@@ -241,10 +242,7 @@ func plausible(op int32, body []byte, size int) bool {
 // shut closes the connection for the given reason.
 func (w *wire) shut(reason error) {
 	w.shutOnce.Do(func() {
-		if t, ok := w.Conn.(interface{ NetConn() net.Conn }); ok {
-			t.NetConn().Close() // a TLS connection would wait to say goodbye
-		}
-		w.Conn.Close()
+		hangUp(w.Conn)
 		w.g.disconnected(w, reason)
 	})
 }
