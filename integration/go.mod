@@ -5,6 +5,7 @@ go 1.26.0
 replace github.com/zkrecipes/zkrecipes => ../
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/go-zookeeper/zk v1.0.4
 	github.com/jackc/pgx/v5 v5.13.0
