@@ -25,7 +25,10 @@ func (g *guard) inquire(ctx context.Context, network, addr string) error {
 		return err
 	}
 	defer hangUp(conn)
-	defer context.AfterFunc(ctx, func() { hangUp(conn) })()
+	defer context.AfterFunc(g.ctx, func() { hangUp(conn) })()
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = conn.SetDeadline(deadline) // a connection that cannot have one is hung up when the session ends
+	}
 	granted, err := ask(conn, g.lastGranted())
 	if err != nil {
 		return fmt.Errorf("ask for the session timeout it grants: %w", err)
