@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -179,30 +180,49 @@ func TestDeadlineCountsForAllStepsTogether(t *testing.T) {
 
 // etcd#10111, vitess#8309: granted and cancelled in the same instant.
 func TestCancelAndGrantAreDecidedOnce(t *testing.T) {
+	t.Parallel()
+	rounds := 1000
+	if full {
+		rounds = 10_000
+	}
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 		a, b := join(t, srv), join(t, srv)
-		granted, cancelled := 0, 0
-		for range 300 {
+		const way = time.Millisecond // from the server to the one who waits
+		b.cable.SetLatency(way)
+		b.blink()
+		// The news that the lock is free arrives one way after the release.
+		cancels := []time.Duration{0, way - 1, way, way, way, way, way + 1, 2 * way}
+		granted, tied := map[time.Duration]int{}, 0
+		for i := range rounds {
 			la := a.hold()
 			ctx, cancel := context.WithCancel(t.Context())
 			waiting := b.lock(ctx)
-			synctest.Wait()
-			go cancel()
+			time.Sleep(10 * way)
+			after := cancels[i%len(cancels)]
+			time.AfterFunc(after, cancel)
 			release(t, la)
 			got := <-waiting
 			if got.Err == nil {
-				granted++
+				granted[after]++
 				require.NoError(t, got.Val.Err())
 				require.Contains(t, srv.Children(path), got.Val.Node()[len(path)+1:])
-				release(t, got.Val)
+				require.NoError(t, got.Val.Release(t.Context()))
 			} else {
-				cancelled++
 				require.Nil(t, got.Val)
 				require.ErrorIs(t, got.Err, context.Canceled)
 			}
+			if after == way {
+				tied++
+			}
+			time.Sleep(10 * way)
 			require.Empty(t, contenders(srv))
 		}
-		t.Logf("granted %d times, cancelled %d times", granted, cancelled)
+		each := rounds / len(cancels)
+		require.Zero(t, granted[0])
+		require.Zero(t, granted[way-1])
+		require.GreaterOrEqual(t, granted[way+1], each)
+		require.GreaterOrEqual(t, granted[2*way], each)
+		t.Logf("of %d that were cancelled as the news came %d were granted", tied, granted[way])
 	})
 }
 
@@ -318,19 +338,30 @@ func TestCallbacksMayCallAnything(t *testing.T) {
 }
 
 // CURATOR-262, CURATOR-720: long offline.
-func TestClientComesBackAfterHours(t *testing.T) {
+func TestClientComesBackAfterADay(t *testing.T) {
+	t.Parallel()
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
-		a := join(t, srv)
+		cable, dials := srv.Cable(), new(atomic.Int64)
+		a := &party{t: t, srv: srv, cable: cable}
+		a.c = zkrtest.DialBy(t, cable, srv.ConnectString(), recipes.WithDialer(
+			func(ctx context.Context, network, addr string) (net.Conn, error) {
+				dials.Add(1)
+				return cable.DialContext(ctx, network, addr)
+			}))
+		a.Mutex = mutexAt(t, a.c, path)
 		la := a.hold()
 		a.cable.Refuse(true)
 		a.cable.Cut()
 		ended(t, la, T)
-		time.Sleep(2 * time.Hour)
+		dials.Store(0)
+		time.Sleep(24 * time.Hour)
+		require.Less(t, dials.Load(), int64(2*24*60*60), "in a day")
+		require.Greater(t, dials.Load(), int64(4*24*60))
 		a.cable.Refuse(false)
 		release(t, granted(t, a.lock(t.Context()), 16*time.Second))
 		a.cable.Refuse(true)
 		a.cable.Cut()
-		time.Sleep(2 * time.Hour)
+		time.Sleep(time.Hour)
 		start := time.Now()
 		a.c.Close()
 		require.LessOrEqual(t, time.Since(start), 2*time.Second)

@@ -27,7 +27,7 @@ func TestHandOverOfAnyKindCostsTheSameHoweverManyWait(t *testing.T) {
 			costs := map[int]int{}
 			sizes := []int{2, 64}
 			if full {
-				sizes = append(sizes, 512)
+				sizes = append(sizes, 1000)
 			}
 			for _, n := range sizes {
 				zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {

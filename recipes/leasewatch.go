@@ -122,7 +122,10 @@ func (l *Lease) inspect(n *Owned) {
 		return
 	}
 	data, err := zkconn.Call(l.s.ctx, l.s.conn, zkconn.Read, nil, func(z *zk.Conn) ([]byte, error) {
-		data, _, err := z.Get(l.s.abs(n.path))
+		data, stat, err := z.Get(l.s.abs(n.path))
+		if err == nil && stat.EphemeralOwner != l.s.ID() {
+			err = zk.ErrNoNode // another one, which bears the name of ours
+		}
 		return data, err
 	})
 	switch {

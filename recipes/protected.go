@@ -175,7 +175,7 @@ func (s *Session) find(ctx context.Context, dir, uuid string) (*Owned, error) {
 		o := &Owned{s: s, path: join(dir, name), sent: sent}
 		err := o.Load(ctx)
 		if errors.Is(err, ErrNoNode) {
-			return nil, nil
+			continue // gone, or somebody else's by the same id
 		}
 		return o, err
 	}
