@@ -168,6 +168,10 @@ func (m *Multi) attempt(ctx context.Context) (lease *recipes.Lease, err error) {
 		if err := h.giveBackBehind(ctx, blocked); err != nil {
 			return nil, err
 		}
+		// What the grant will ask for is read while there is time.
+		if err := h.readBases(ctx); err != nil {
+			return nil, err
+		}
 		q := m.queues[blocked]
 		if err := q.Await(ctx, h.nodes[blocked], m.s.request(q, m.s.mutexTag())); err != nil {
 			return nil, err
@@ -217,6 +221,15 @@ func (h *hold) takeRest(ctx context.Context) (blocked int, holder string, err er
 		}
 	}
 	return -1, "", nil
+}
+
+func (h *hold) readBases(ctx context.Context) error {
+	for _, q := range h.m.queues {
+		if _, err := h.s.FenceBase(ctx, q.Dir()); err != nil {
+			return queue.PlaceLost(err)
+		}
+	}
+	return nil
 }
 
 // verify makes sure that the contenders are all still there.

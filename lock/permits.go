@@ -134,7 +134,7 @@ func (sem *Semaphore) take(ctx context.Context, own *recipes.Owned, n int, check
 	for i, c := range created {
 		permits[i] = c.Owned
 	}
-	lease, err := s.Grant(ctx, recipes.Claim{Path: sem.path, Nodes: permits, Shared: true})
+	lease, err := s.Grant(ctx, recipes.Claim{Path: sem.path, Nodes: permits, Shared: true, Permits: true})
 	if err != nil {
 		for _, p := range permits {
 			p.Discard()

@@ -201,7 +201,7 @@ func (s *Session) created(a *attempt, res []zk.MultiResponse, sent time.Duration
 		nodes[i] = &Created{Owned: &Owned{s: s, path: s.rel(res[at].String), sent: sent}}
 		if a.x.Take[i].TouchDir {
 			dir := res[at+1].Stat
-			nodes[i].token, nodes[i].Children = fence.Token(dir.Mzxid), int(dir.NumChildren)
+			nodes[i].czxid, nodes[i].Children = fence.Token(dir.Mzxid), int(dir.NumChildren)
 		}
 	}
 	return nodes
@@ -293,11 +293,11 @@ func (s *Session) settled(a *attempt, nodes []*Created) ([]*Created, error) {
 		return nil, nil
 	}
 	var err error
-	if nodes[0].token == 0 {
+	if nodes[0].czxid == 0 {
 		err = nodes[0].Load(s.ctx)
 	}
 	for _, n := range nodes {
-		n.token = nodes[0].token
+		n.czxid = nodes[0].czxid
 	}
 	if err != nil {
 		for _, n := range nodes {

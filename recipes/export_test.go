@@ -6,3 +6,10 @@ func (s *Session) Reserved() int {
 	defer s.mu.Unlock()
 	return s.reserved
 }
+
+// KnownBases returns of how many paths the session has noted the base.
+func (s *Session) KnownBases() int {
+	s.bases.mu.Lock()
+	defer s.bases.mu.Unlock()
+	return len(s.bases.known)
+}

@@ -12,9 +12,10 @@ import (
 
 // Claim is what a lease is to be given for.
 type Claim struct {
-	Path   string   // of the lock or election
-	Nodes  []*Owned // contenders, all of one session
-	Shared bool     // others may hold at the same time; the token must not be installed at a resource
+	Path    string   // of the lock or election
+	Nodes   []*Owned // contenders, all of one session
+	Shared  bool     // others may hold at the same time; the token must not be installed at a resource
+	Permits bool     // tokens tell holders apart, and fence nothing
 
 	_ struct{}
 }
@@ -23,7 +24,8 @@ type Claim struct {
 // way. That they do is for the caller to know; once seen it stays true, since
 // nothing can be put before them. What Grant adds is the proof that the session
 // still lives at the leader, which no listing shows: by the session's running
-// chain of committed writes, or else by one such write.
+// chain of committed writes, or else by one such write. It is also the one place
+// that makes tokens.
 //
 // It returns ErrNoNode where a contender is gone, and the context's error if
 // that ends first; there is no lease then, and the contenders are as they were.
@@ -35,10 +37,15 @@ func (s *Session) Grant(ctx context.Context, c Claim) (*Lease, error) {
 		if n.s != s {
 			panic("recipes: Grant of a znode of another session")
 		}
-		if n.token != 0 {
+		if n.czxid != 0 {
 			continue
 		}
 		if err := n.Load(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if !c.Permits {
+		if err := s.addBases(ctx, c); err != nil {
 			return nil, err
 		}
 	}
@@ -119,7 +126,7 @@ func (s *Session) provenWrite(ctx context.Context, path string, nodes []*Owned) 
 }
 
 func (s *Session) newLease(c Claim, g leaseclock.Grant, now time.Duration) (*Lease, error) {
-	l := &Lease{s: s, path: c.Path, token: c.Nodes[0].token, nodes: c.Nodes, shared: c.Shared, grant: g, since: now}
+	l := &Lease{s: s, path: c.Path, token: c.Nodes[0].Token(), nodes: c.Nodes, shared: c.Shared, grant: g, since: now}
 	s.admit(l) // first, so that whatever ends it from here on also takes it out again
 	if !l.takeWatches() {
 		l.finish(errNodeGone)

@@ -52,11 +52,11 @@ func (l *Lease) Token() fence.Token { return l.token }
 
 // TokenOf returns the fencing token of one member of a multi-lock, by its path; 0
 // where the lease does not cover it. Members that were taken together have the
-// same.
+// same, unless their bases differ.
 func (l *Lease) TokenOf(path string) fence.Token {
 	for _, n := range l.owned() {
 		if parent(n.path) == path {
-			return n.token
+			return n.Token()
 		}
 	}
 	return 0

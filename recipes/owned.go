@@ -12,7 +12,8 @@ import (
 type Owned struct {
 	s        *Session
 	path     string
-	token    fence.Token   // its czxid, 0 until it is known
+	czxid    fence.Token   // 0 until it is known
+	base     fence.Token   // of its path's tokens, known once it is granted a lease
 	sent     time.Duration // when the latest confirmed write about it was sent
 	reserved int           // bytes of its session's budget
 	spare    int           // bytes set aside for what it may be exchanged for
@@ -25,8 +26,10 @@ func (o *Owned) Path() string { return o.path }
 // Session returns the session that owns the znode.
 func (o *Owned) Session() *Session { return o.s }
 
-// Token returns the znode's czxid, 0 if it is not known yet; Load reads it.
-func (o *Owned) Token() fence.Token { return o.token }
+// Token returns the znode's czxid, 0 if it is not known yet; Load reads it. From
+// its grant on it is the fencing token: the base of its path, if one is set, is
+// added then.
+func (o *Owned) Token() fence.Token { return o.base + o.czxid }
 
 // Load reads the znode, to learn its token. It returns ErrNoNode where the znode
 // is gone or belongs to somebody else.
@@ -42,7 +45,7 @@ func (o *Owned) know(stat Stat, ok bool) error {
 	if !ok || stat.EphemeralOwner != o.s.ID() {
 		return &OpError{Op: "load", Path: o.path, Session: o.s.ID(), Err: ErrNoNode}
 	}
-	o.token = fence.Token(stat.Czxid)
+	o.czxid = fence.Token(stat.Czxid)
 	return nil
 }
 

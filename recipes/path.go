@@ -50,10 +50,14 @@ func CheckPath(path string) error {
 	return nil
 }
 
-// CheckDir is CheckPath for a recipe's own directory, which the root cannot be.
+// CheckDir is CheckPath for a recipe's own directory, which neither the root can
+// be nor the znode that keeps the base of another one's tokens.
 func CheckDir(path string) error {
-	if path == "/" {
+	switch {
+	case path == "/":
 		return &PathError{path, "the root cannot be a recipe's directory"}
+	case strings.HasSuffix(path, baseSuffix):
+		return &PathError{path, "it ends in " + baseSuffix + ", as the znode does that keeps the base of a recipe's tokens"}
 	}
 	return CheckPath(path)
 }

@@ -149,7 +149,7 @@ func (s *Session) tryProtected(ctx context.Context, p Protected, uuid string, co
 		}
 		// The set comes after the create in the same transaction, so its Stat
 		// is the directory's with the new child, and bears the child's czxid.
-		o.path, o.token = s.rel(res[0].String), fence.Token(res[1].Stat.Mzxid)
+		o.path, o.czxid = s.rel(res[0].String), fence.Token(res[1].Stat.Mzxid)
 		return &Created{Owned: o, Children: int(res[1].Stat.NumChildren)}, nil
 	})
 }

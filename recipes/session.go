@@ -23,6 +23,7 @@ type Session struct {
 	cfg    *config
 	conn   *zkconn.Conn
 	state  *stateVar
+	bases  bases
 
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc

@@ -62,7 +62,7 @@ func (l *Lease) context(parent context.Context, grace time.Duration) context.Con
 // still on their way. If one of them fails fn is not called. Shared leases
 // install nothing.
 //
-// Do returns fn's error, and ErrLost if the lease was lost, also where fn
+// Do returns fn's error, with ErrFenceAhead where that applies, and ErrLost if the lease was lost, also where fn
 // returned nil. Where the lease is over before, as the clock tells, fn is not
 // called and Do returns Err. Call Do once for a lease: the first that ends
 // releases it.
@@ -81,15 +81,16 @@ func (l *Lease) Do(ctx context.Context, fn func(context.Context, *Lease) error, 
 	}()
 	work, stop := context.WithCancel(l.context(ctx, l.s.stopGrace()))
 	defer stop()
+	work = fence.WithHolder(work, l)
 	if !l.Shared() {
 		if err := fence.Install(work, l.Token(), guards...); err != nil {
-			return err
+			return l.explainStale(work, err)
 		}
 	}
 	if err := l.Err(); err != nil {
 		return err
 	}
-	return fn(fence.WithHolder(work, l), l)
+	return l.explainStale(work, fn(work, l))
 }
 
 // andReleased adds a failed release to what a function has returned, unless that

@@ -146,9 +146,14 @@ func (w *wait) await(ctx context.Context, watch *recipes.Watch, timer <-chan tim
 	}
 }
 
-// nextInLine keeps the session proven and watches the own znode, so that the
-// grant needs neither a write nor a read.
+// nextInLine keeps the session proven, watches the own znode and knows the base
+// of tokens, so that the grant needs neither a write nor a read.
 func (w *wait) nextInLine(ctx context.Context) error {
+	if w.req.Grant == nil {
+		if _, err := w.s.FenceBase(ctx, w.q.dir); err != nil {
+			return err
+		}
+	}
 	if w.proof != nil {
 		return nil
 	}
