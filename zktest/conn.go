@@ -41,10 +41,17 @@ type conn struct {
 		mu      sync.Mutex
 		changed sync.Cond
 		buf     []byte
-		end     bool // close once buf is written
-		started bool // the session is there: requests may be read
+		kept    []kept // in the order in which they follow buf
+		end     bool   // close once all this is written
+		started bool   // the session is there: requests may be read
 		sent    int
 	}
+}
+
+// A kept part of what a connection sends stays behind until a time.
+type kept struct {
+	until time.Time
+	buf   []byte
 }
 
 // outLimit is how much a client may leave unread before the server stops
@@ -53,7 +60,6 @@ const outLimit = 1 << 20
 
 func newConn(m *Member, nc net.Conn) *conn {
 	c := &conn{srv: m.srv, member: m, nc: nc, in: bufio.NewReaderSize(nc, 1024), since: time.Now(), dead: make(chan struct{})}
-	c.out.changed.L = &c.out.mu
 	host, _, _ := net.SplitHostPort(nc.RemoteAddr().String())
 	c.ids = []identity{{"ip", host}}
 	c.out.changed.L = &c.out.mu
@@ -86,10 +92,19 @@ func (c *conn) read() {
 func (c *conn) ready() bool {
 	c.out.mu.Lock()
 	defer c.out.mu.Unlock()
-	for !c.over.Load() && (!c.out.started || c.out.end || len(c.out.buf) > outLimit) {
+	for !c.over.Load() && (!c.out.started || c.out.end || c.unread() > outLimit) {
 		c.out.changed.Wait()
 	}
 	return !c.over.Load()
+}
+
+// unread returns how many bytes wait to be written. The caller holds out.mu.
+func (c *conn) unread() int {
+	n := len(c.out.buf)
+	for _, k := range c.out.kept {
+		n += len(k.buf)
+	}
+	return n
 }
 
 // pass goes through the gates between client and server.
@@ -125,23 +140,57 @@ func (c *conn) write() {
 func (c *conn) next(spare []byte) (buf []byte, last bool) {
 	c.out.mu.Lock()
 	defer c.out.mu.Unlock()
-	for len(c.out.buf) == 0 && !c.out.end && !c.over.Load() {
+	ended := func() bool { return c.over.Load() || c.out.end && len(c.out.kept) == 0 }
+	for len(c.out.buf) == 0 && !ended() {
 		c.out.changed.Wait()
 	}
 	buf, c.out.buf = c.out.buf, spare[:0]
 	c.out.changed.Broadcast()
-	return buf, c.out.end || c.over.Load()
+	return buf, ended()
 }
 
 // send queues a frame made of the records.
 func (c *conn) send(records ...jute.Record) {
 	c.out.mu.Lock()
 	defer c.out.mu.Unlock()
-	if !c.out.end {
-		c.out.buf = jute.AppendFrame(c.out.buf, records...)
-		c.out.sent++
-		c.out.changed.Broadcast()
+	if c.out.end {
+		return
 	}
+	to := &c.out.buf
+	if n := len(c.out.kept); n > 0 {
+		to = &c.out.kept[n-1].buf
+	}
+	*to = jute.AppendFrame(*to, records...)
+	c.out.sent++
+	c.out.changed.Broadcast()
+}
+
+// delay keeps all that is sent from now on, replies and events in their order,
+// for d longer than what is kept already. It is the bytes that are late, as on
+// a slow network, and not what they tell: that is decided when they are sent.
+// The caller holds srv.mu.
+func (c *conn) delay(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	c.out.mu.Lock()
+	defer c.out.mu.Unlock()
+	until := time.Now()
+	if n := len(c.out.kept); n > 0 {
+		until = c.out.kept[n-1].until
+	}
+	until = until.Add(d)
+	c.out.kept = append(c.out.kept, kept{until: until})
+	c.srv.clock.at(until, c.letGo)
+}
+
+// letGo sends what was kept first.
+func (c *conn) letGo() {
+	c.out.mu.Lock()
+	defer c.out.mu.Unlock()
+	c.out.buf = append(c.out.buf, c.out.kept[0].buf...)
+	c.out.kept = c.out.kept[1:]
+	c.out.changed.Broadcast()
 }
 
 // start lets the reader go on to the first request.
@@ -195,13 +244,7 @@ func (c *conn) event(typ jute.EventType, path string) {
 	}
 }
 
-// sendEvent sends an event at once, or behind a reply that is held back: the
-// client shall not hear of a watch before it knows that it has set it.
 func (c *conn) sendEvent(typ jute.EventType, path string) {
-	r := &request{event: &jute.WatcherEvent{Type: typ, State: jute.StateSyncConnected, Path: path}}
-	if len(c.pending) > 0 && c.pending[0].held {
-		c.pending = append(c.pending, r)
-		return
-	}
-	c.reply(r)
+	c.send(&jute.ReplyHeader{Xid: jute.XidNotification, Zxid: -1},
+		&jute.WatcherEvent{Type: typ, State: jute.StateSyncConnected, Path: path})
 }

@@ -88,15 +88,21 @@ func (m *Member) leave() {
 	m.link.down.flush(false)
 }
 
-// rejoin brings a member up to date that was away.
-func (m *Member) rejoin() {
+// unlink forgets what is under way between this member and its leader, and
+// that anything was wrong with their link.
+func (m *Member) unlink() {
 	m.srv.clock.cancel(m.giveUp)
 	m.giveUp = nil
-	m.hangUpAll()
 	m.link.up.flush(false)
 	m.link.down.flush(false)
 	m.link.up.stall(false)
 	m.link.down.stall(false)
+}
+
+// rejoin brings a member up to date that was away.
+func (m *Member) rejoin() {
+	m.hangUpAll()
+	m.unlink()
 	m.load(m.srv.leader.tree.clone())
 	m.away, m.deposed = false, false
 	m.srv.log.add(entry{kind: "joined", text: m.addr})

@@ -3,6 +3,7 @@ package zktest_test
 import (
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -336,5 +337,54 @@ func TestMemberGivesUpWhenOneDirectionIsSilentForTheSyncLimit(t *testing.T) {
 		s.Member(1).StallLeader(zktest.BothWays)
 		require.True(t, c.closed())
 		require.Equal(t, 5*time.Second, time.Since(start))
+	})
+}
+
+func TestRestartJoinsFollowersAgainForGood(t *testing.T) {
+	faults := map[string]func(*zktest.Server){
+		"follower cut off": func(s *zktest.Server) { s.Member(1).CutLeader(true) },
+		"leader deposed":   func(s *zktest.Server) { s.Depose(2) },
+	}
+	restarts := map[string]func(*zktest.Server) error{
+		"restart": (*zktest.Server).Restart,
+		"wipe":    (*zktest.Server).Wipe,
+		"down, and up later": func(s *zktest.Server) error {
+			s.Down()
+			time.Sleep(time.Second)
+			return s.Up()
+		},
+	}
+	for what, fault := range faults {
+		for how, restart := range restarts {
+			t.Run(what+", "+how, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					s := three(t)
+					fault(s)
+					require.NoError(t, restart(s))
+					for i := range 3 {
+						c := openAt(t, s, i, 20*time.Second)
+						defer c.renew() // on the connection it has had all the while
+					}
+					time.Sleep(8 * time.Second) // past the sync limit
+				})
+			})
+		}
+	}
+}
+
+func TestNothingHappensWhileTheServersAreDown(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := three(t)
+		a := openAt(t, s, 1, 10*time.Second)
+		s.Member(1).CutLeader(true)
+		a.send(jute.OpCreate, createBody("/late", 0))
+		synctest.Wait()
+		s.Down()
+		s.Member(1).CutLeader(false)
+		time.Sleep(time.Minute)
+		_, there := s.Get("/late")
+		require.False(t, there, "what was on its way to the leader is lost with it")
+		require.Equal(t, 10*time.Second, s.Sessions()[0].ExpiresIn, "no clock moves")
+		require.NoError(t, s.Up())
 	})
 }

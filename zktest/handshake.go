@@ -58,7 +58,7 @@ func (c *conn) connect(req jute.ConnectRequest, knowsReadOnly bool) bool {
 	s.count(jute.OpCreateSession, req.SessionID)
 	switch {
 	case r.hook.code() != jute.OK:
-		c.expired()
+		c.expired(r)
 	case r.resumes && r.hook.newSession():
 		s.log.add(entry{kind: "swapped", session: req.SessionID})
 		r.resumes = false
@@ -96,7 +96,7 @@ func (c *conn) resume(r *request, req jute.ConnectRequest) {
 	// An older connection goes even before the password is looked at.
 	m.hangUp(req.SessionID)
 	if string(SessionPassword(req.SessionID)) != string(req.Password) {
-		c.expired()
+		c.expired(r)
 		return
 	}
 	c.session = req.SessionID
@@ -106,7 +106,7 @@ func (c *conn) resume(r *request, req jute.ConnectRequest) {
 		c.welcome(r)
 		return
 	case m.deposed:
-		c.expired()
+		c.expired(r)
 		return
 	}
 	m.forward(func() {
@@ -118,7 +118,7 @@ func (c *conn) resume(r *request, req jute.ConnectRequest) {
 			if valid {
 				c.welcome(r)
 			} else {
-				c.expired()
+				c.expired(r)
 			}
 		})
 	})
@@ -142,10 +142,6 @@ func (c *conn) welcome(r *request) {
 	c.srv.log.add(entry{kind: "connected", session: c.session, resumed: r.resumes})
 	c.pending = c.pending[1:]
 	c.srv.clock.cancel(c.impatience)
-	if r.hook.dropReply() {
-		c.abort()
-		return
-	}
 	c.greet(r, jute.ConnectResponse{
 		TimeoutMillis: int32(c.timeout / time.Millisecond),
 		SessionID:     c.session,
@@ -155,20 +151,20 @@ func (c *conn) welcome(r *request) {
 }
 
 // expired answers that the session is over, and hangs up.
-func (c *conn) expired() {
+func (c *conn) expired(r *request) {
 	c.srv.log.add(entry{kind: "refused", session: c.session, text: "session expired"})
 	c.session = 0
-	c.greet(&request{knowsReadOnly: true}, jute.ConnectResponse{Password: make([]byte, 16)})
+	c.greet(r, jute.ConnectResponse{Password: make([]byte, 16)})
 	c.finish()
 }
 
 func (c *conn) greet(r *request, answer jute.ConnectResponse) {
 	if !r.knowsReadOnly {
-		c.send(&answer)
+		c.deliver(r, &answer)
 		return
 	}
 	readOnly := jute.ReadOnly(false)
-	c.send(&answer, &readOnly)
+	c.deliver(r, &answer, &readOnly)
 }
 
 // newSessionID returns an id made as a real server makes it: the number of

@@ -115,8 +115,9 @@ func (h *Hook) DropBeforeCommit() *Hook {
 // reply: the client cannot know that it did.
 func (h *Hook) DropReply() *Hook { return h.activate(action{name: "drop reply", dropReply: true}) }
 
-// DelayReply lets the request happen and keeps the reply, and what the server
-// sends after it, for d.
+// DelayReply lets the request happen and keeps the reply, and all that the
+// server sends after it, for d: the bytes are late, not the facts that they
+// tell.
 func (h *Hook) DelayReply(d time.Duration) *Hook {
 	return h.activate(action{name: "delay reply", lateReply: d})
 }
@@ -128,7 +129,8 @@ func (h *Hook) WithholdReply() *Hook {
 }
 
 // Error answers with an error; nothing happens. A handshake is answered with
-// "session expired", whatever the code.
+// "session expired", whatever the code. An auth ends its connection too, as one
+// that fails does.
 func (h *Hook) Error(code Code) *Hook {
 	return h.activate(action{name: "error: " + code.String(), err: code})
 }

@@ -149,6 +149,61 @@ func TestEventWaitsBehindADelayedReply(t *testing.T) {
 	})
 }
 
+// What is late are the bytes: a watch fires before the reply that shows the
+// change, however late both are.
+func TestRepliesBehindADelayedOneTellWhatWasTrueWhenTheyWereMade(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := zktest.Start(t, zktest.WithInMemory())
+		a, b := open(t, s), open(t, s)
+		a.create("/a", 0)
+		s.On(zktest.Match{Op: zktest.OpGetData}).DelayReply(3 * time.Second)
+		a.send(jute.OpGetData, watching("/a"))
+		before := a.send(jute.OpExists, plain("/a"))
+		synctest.Wait()
+		require.Equal(t, jute.OK, b.set("/a", "new"))
+		after := a.send(jute.OpExists, plain("/a"))
+		own := a.send(jute.OpDelete, version("/a", -1))
+
+		_, _, err := a.receive()
+		require.NoError(t, err)
+		length := func(xid int32) int32 {
+			h, body, err := a.receive()
+			require.NoError(t, err)
+			require.Equal(t, xid, h.Xid)
+			var reply jute.StatReply
+			_, err = jute.Unmarshal(body, &reply)
+			require.NoError(t, err)
+			return reply.Stat.DataLength
+		}
+		require.Zero(t, length(before))
+		require.Empty(t, a.events)
+		require.EqualValues(t, 3, length(after))
+		require.Equal(t, []jute.WatcherEvent{event(jute.EventDataChanged, "/a")}, a.events)
+		h, _, err := a.receive()
+		require.NoError(t, err)
+		require.Equal(t, own, h.Xid)
+	})
+}
+
+func TestDelayedRepliesComeOneAfterTheOther(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := zktest.Start(t, zktest.WithInMemory())
+		c := open(t, s)
+		s.On(zktest.Match{Op: zktest.OpExists}).Times(2).DelayReply(2 * time.Second)
+		s.On(zktest.Match{Op: zktest.OpCloseSession}).DelayReply(2 * time.Second)
+		start := time.Now()
+		c.send(jute.OpExists, plain("/"))
+		c.send(jute.OpExists, plain("/"))
+		c.send(jute.OpCloseSession, &jute.Empty{})
+		for i := range 3 {
+			_, _, err := c.receive()
+			require.NoError(t, err)
+			require.Equal(t, time.Duration(i+1)*2*time.Second, time.Since(start))
+		}
+		require.True(t, c.closed(), "once the last reply is out")
+	})
+}
+
 func TestWithheldReplyNeverComesThoughTheConnectionLives(t *testing.T) {
 	s := zktest.Start(t, zktest.WithInMemory())
 	c := open(t, s)
@@ -201,10 +256,11 @@ func TestHookThatWasNeverHitFailsTheTest(t *testing.T) {
 	s.On(zktest.Match{Op: zktest.OpDelete}).Optional().Observe()
 	s.On(zktest.Match{Op: zktest.OpExists, Path: "/undecided"})
 	s.OnEvent(zktest.EventMatch{Path: "/event"}).Suppress()
+	s.OnEvent(zktest.EventMatch{Path: "/idle"})
 	c := open(t, s)
 	require.Equal(t, jute.NoNode, c.delete("/x"))
 	err = s.Close()
-	for _, text := range []string{"/missed", "hit 1 times of 2", "/undecided", "/event"} {
+	for _, text := range []string{"/missed", "hit 1 times of 2", "/undecided", "/event", "/idle"} {
 		require.ErrorContains(t, err, text)
 	}
 }
@@ -232,6 +288,69 @@ func TestHandshakeMayBeLostOrRefusedOrAnsweredWithAnotherSession(t *testing.T) {
 	require.NotZero(t, d.id())
 	require.NotEqual(t, c.id(), d.id())
 	require.Equal(t, c.id(), d.stat("/e").EphemeralOwner)
+}
+
+func TestHandshakeMayBeAnsweredLateOrNever(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := zktest.Start(t, zktest.WithInMemory())
+		c := open(t, s)
+		handshakes := zktest.Match{Op: zktest.OpCreateSession, Session: c.id()}
+		start := time.Now()
+		s.On(handshakes).DelayReply(3 * time.Second)
+		d, answered := c.resume(s, 0)
+		require.True(t, answered)
+		require.Equal(t, c.id(), d.id())
+		require.Equal(t, 3*time.Second, time.Since(start))
+		d.ping()
+
+		s.On(handshakes).WithholdReply()
+		_, answered = c.resume(s, 0)
+		require.False(t, answered)
+		require.Greater(t, time.Since(start), 10*time.Second, "the connection lived as long as the session")
+
+		start = time.Now()
+		s.On(handshakes).DelayReply(time.Second)
+		d, answered = c.resume(s, 0)
+		require.True(t, answered)
+		require.Zero(t, d.id())
+		require.Equal(t, time.Second, time.Since(start))
+		require.True(t, d.closed())
+		s.On(handshakes).DropReply()
+		_, answered = c.resume(s, 0)
+		require.False(t, answered, "a refusal may be lost too")
+	})
+}
+
+func TestHooksTakeAnAuthToo(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := zktest.Start(t, zktest.WithInMemory())
+		auths := zktest.Match{Op: zktest.OpAuth}
+		auth := func(c *bare) {
+			c.sendXid(jute.XidAuth, jute.OpAuth, &jute.AuthRequest{Scheme: "digest", Auth: []byte("me:secret")})
+		}
+		c := open(t, s)
+		s.On(auths).DelayReply(time.Second)
+		start := time.Now()
+		c.auth("me:secret")
+		require.Equal(t, time.Second, time.Since(start))
+		s.On(auths).WithholdReply()
+		auth(c)
+		c.ping()
+
+		s.On(auths).Error(zktest.AuthFailed)
+		auth(c)
+		h, _, err := c.receive()
+		require.NoError(t, err)
+		require.Equal(t, jute.AuthFailed, h.Err)
+		require.True(t, c.closed())
+
+		for _, drop := range []func(*zktest.Hook) *zktest.Hook{(*zktest.Hook).DropBeforeCommit, (*zktest.Hook).DropReply} {
+			c := open(t, s)
+			drop(s.On(auths))
+			auth(c)
+			require.True(t, c.closed())
+		}
+	})
 }
 
 func TestEventsMayBeLostOrLate(t *testing.T) {

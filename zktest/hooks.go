@@ -117,7 +117,10 @@ func (hs *hooks) missed() []error {
 		}
 	}
 	for _, h := range hs.events {
-		if h.active && !h.optional && h.hits == 0 {
+		switch {
+		case !h.active:
+			errs = append(errs, fmt.Errorf("zktest: event hook %v says not what to do", h.match))
+		case !h.optional && h.hits == 0:
 			errs = append(errs, fmt.Errorf("zktest: event hook %v was never hit", h.match))
 		}
 	}

@@ -20,6 +20,7 @@ func (s *Server) stop() {
 	for _, m := range s.members {
 		m.refuse()
 		m.hangUpAll()
+		m.unlink()
 	}
 }
 
@@ -38,10 +39,6 @@ func (s *Server) start() error {
 	s.down = false
 	s.log.add(entry{kind: "up"})
 	for _, m := range s.members {
-		m.link.up.flush(false)
-		m.link.down.flush(false)
-		m.link.up.stall(false)
-		m.link.down.stall(false)
 		m.away, m.deposed = false, false
 		if m == s.leader {
 			m.load(m.tree)

@@ -116,6 +116,7 @@ func (m *Member) forget(c *conn) {
 		return
 	}
 	delete(m.conns, c)
+	delete(m.srv.cables, c.nc.RemoteAddr().String())
 	m.watches.drop(c)
 	m.srv.clock.cancel(c.impatience)
 	c.pending = nil

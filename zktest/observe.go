@@ -58,7 +58,7 @@ func (s *Server) Watches(path string) int {
 type SessionInfo struct {
 	ID         int64
 	Timeout    time.Duration // as first negotiated
-	ExpiresIn  time.Duration // unless its client is heard of
+	ExpiresIn  time.Duration // unless its client is heard of or the servers are down
 	Connected  bool          // to any of the servers
 	Addr       string        // of the server that its client is at, if known
 	Ephemerals []string
@@ -72,7 +72,7 @@ func (s *Server) Sessions() []SessionInfo {
 	for _, e := range s.sessions.byID {
 		info := SessionInfo{
 			ID: e.id, Timeout: e.timeout, Ephemerals: s.leader.tree.ephemeralsOf(e.id),
-			ExpiresIn: time.Until(s.sessions.origin.Add(time.Duration(e.bucket+1) * s.cfg.tick)),
+			ExpiresIn: s.sessions.left(e),
 		}
 		if e.owner != nil {
 			info.Addr = e.owner.addr

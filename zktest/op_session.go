@@ -40,19 +40,26 @@ func whoAmI(c *conn, _ jute.Record) (jute.Record, jute.Code) {
 // other handles what is no ordinary request. Like a real server it answers at
 // once, ahead of what is still in the queue.
 func (c *conn) other(h jute.RequestHeader, rest []byte) bool {
+	r := &request{conn: c, xid: h.Xid, op: h.Op}
+	if !c.intercept(r, c.session) {
+		return true // lost; whoever lost it has seen to the connection
+	}
 	c.srv.mu.Lock()
 	defer c.srv.mu.Unlock()
-	c.srv.count(h.Op, c.session)
-	switch h.Op {
-	case jute.OpAuth:
-		return c.auth(h, rest)
-	case jute.OpSASL:
+	c.note(r)
+	switch {
+	case r.hook.code() != jute.OK:
+		c.deliver(r, &jute.ReplyHeader{Xid: h.Xid, Err: r.hook.code()})
+	case h.Op == jute.OpAuth:
+		return c.auth(r, rest)
+	case h.Op == jute.OpSASL:
 		// What a server without SASL says.
 		var token noToken
-		c.send(&jute.ReplyHeader{Xid: h.Xid}, &token)
+		c.deliver(r, &jute.ReplyHeader{Xid: h.Xid}, &token)
 		return true
+	default:
+		c.deliver(r, &jute.ReplyHeader{Xid: h.Xid, Zxid: -1, Err: jute.Unimplemented})
 	}
-	c.send(&jute.ReplyHeader{Xid: h.Xid, Zxid: -1, Err: jute.Unimplemented})
 	c.finish()
 	return true // until what is queued is written
 }
@@ -62,7 +69,7 @@ type noToken []byte
 func (t *noToken) Fields(c jute.Coder) { c.Buffer((*[]byte)(t)) }
 
 // auth adds an identity to the connection. A failure ends it.
-func (c *conn) auth(h jute.RequestHeader, rest []byte) bool {
+func (c *conn) auth(r *request, rest []byte) bool {
 	var req jute.AuthRequest
 	if _, err := jute.Unmarshal(rest, &req); err != nil {
 		return false
@@ -72,11 +79,11 @@ func (c *conn) auth(h jute.RequestHeader, rest []byte) bool {
 		c.addIdentity(digestIdentity(string(req.Auth)))
 	case "ip": // which every connection has from the start
 	default:
-		c.send(&jute.ReplyHeader{Xid: h.Xid, Err: jute.AuthFailed})
+		c.deliver(r, &jute.ReplyHeader{Xid: r.xid, Err: jute.AuthFailed})
 		c.finish()
 		return true
 	}
-	c.send(&jute.ReplyHeader{Xid: h.Xid})
+	c.deliver(r, &jute.ReplyHeader{Xid: r.xid})
 	return true
 }
 

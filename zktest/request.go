@@ -16,10 +16,7 @@ type request struct {
 	ids  []identity // of the client when it asked
 	hook *Hook
 
-	// Guarded by srv.mu.
-	held   bool // the answer is to wait although it is known
-	answer func() (jute.Record, jute.Code)
-	event  *jute.WatcherEvent // no request, but an event that waits behind one
+	answer func() (jute.Record, jute.Code) // nil until it is known; guarded by srv.mu
 
 	// Of the request for a session with which a connection begins.
 	handshake     bool
@@ -159,20 +156,8 @@ func (r *request) committed(x *txn, results []result) {
 
 // drain answers what is at the head of the queue.
 func (c *conn) drain() {
-	for len(c.pending) > 0 {
+	for len(c.pending) > 0 && c.pending[0].answer != nil {
 		r := c.pending[0]
-		if r.answer == nil && r.event == nil || r.held {
-			return
-		}
-		if d := r.hook.replyDelay(); d > 0 {
-			r.held = true
-			r.answer = settled(r.answer())
-			c.srv.clock.after(d, func() {
-				r.held, r.hook = false, nil
-				c.drain()
-			})
-			return
-		}
 		c.pending = c.pending[1:]
 		c.reply(r)
 	}
@@ -184,27 +169,17 @@ func settled(rec jute.Record, code jute.Code) func() (jute.Record, jute.Code) {
 }
 
 func (c *conn) reply(r *request) {
-	if r.event != nil {
-		c.send(&jute.ReplyHeader{Xid: jute.XidNotification, Zxid: -1}, r.event)
-		return
-	}
 	rec, code := r.answer()
 	if r.op != jute.OpPing {
 		c.srv.log.add(entry{kind: "reply", session: c.session, op: r.op, xid: r.xid, code: code, zxid: c.member.tree.zxid})
 	}
 	c.last.zxid = c.member.tree.zxid
 	switch {
-	case r.hook.dropReply():
-		c.pending = nil
-		c.finish()
-		return
-	case r.hook.swallow():
-		return
 	case code == jute.SessionMoved:
 		// The client is elsewhere; a real server says nothing to who is left.
 		c.finish()
 		return
-	case r.op == jute.OpCheck && code == jute.OK:
+	case r.op == jute.OpCheck && code == jute.OK && !r.hook.dropReply():
 		// A real server stumbles over a check outside a multi that succeeds,
 		// and never answers it.
 		return
@@ -216,8 +191,21 @@ func (c *conn) reply(r *request) {
 	if rec == nil {
 		rec = &jute.Empty{}
 	}
-	c.send(&h, rec)
-	if r.op == jute.OpCloseSession && code == jute.OK {
+	c.deliver(r, &h, rec)
+	if r.op == jute.OpCloseSession && code == jute.OK && !r.hook.swallow() {
 		c.finish()
+	}
+}
+
+// deliver sends the answer to a request, if the hook that took it lets it go.
+func (c *conn) deliver(r *request, records ...jute.Record) {
+	c.delay(r.hook.replyDelay())
+	switch {
+	case r.hook.dropReply():
+		c.pending = nil
+		c.finish()
+	case r.hook.swallow():
+	default:
+		c.send(records...)
 	}
 }

@@ -91,6 +91,15 @@ func (t *sessions) restart() {
 	}
 }
 
+// left is how long a session lives if nobody touches it. One that is parked has
+// all its time.
+func (t *sessions) left(s *session) time.Duration {
+	if s.bucket < 0 {
+		return s.timeout
+	}
+	return time.Until(t.origin.Add(time.Duration(s.bucket+1) * t.tick))
+}
+
 // park stops the clocks of all sessions.
 func (t *sessions) park() {
 	for _, s := range t.byID {

@@ -127,12 +127,16 @@ func TestClientThatHasSeenMoreGetsNoAnswer(t *testing.T) {
 
 func TestClientOfOldGetsAnAnswerWithoutTheReadOnlyFlag(t *testing.T) {
 	s := zktest.Start(t, zktest.WithInMemory())
-	conn := dial(t, s, 0)
-	_, err := conn.Write(jute.AppendFrame(nil, &jute.ConnectRequest{TimeoutMillis: 5000, Password: make([]byte, 16)}))
-	require.NoError(t, err)
-	b, err := jute.ReadFrame(conn, 1000)
-	require.NoError(t, err)
-	require.Len(t, b, 36)
+	for _, session := range []int64{0, 0xdead} { // a new one, and one that is over
+		conn := dial(t, s, 0)
+		_, err := conn.Write(jute.AppendFrame(nil, &jute.ConnectRequest{
+			TimeoutMillis: 5000, SessionID: session, Password: zktest.SessionPassword(session),
+		}))
+		require.NoError(t, err)
+		b, err := jute.ReadFrame(conn, 1000)
+		require.NoError(t, err)
+		require.Len(t, b, 36)
+	}
 	ro := jute.ReadOnly(true)
 	require.Len(t, jute.Marshal(&ro), 1, "which others get on top")
 }

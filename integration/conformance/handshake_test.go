@@ -116,8 +116,24 @@ func TestClientThatSaysNothingOfReadOnlyServersIsToldNothingOfThem(t *testing.T)
 			s.cast = append(s.cast, a)
 			a.close().ok()
 			a.cutOff()
+			s.note("expired, asked with %x: %x", flag, s.refusal(flag))
 		}
 	})
+}
+
+// refusal is how a request for a session that never was is answered, with or
+// without a flag at its end.
+func (s *script) refusal(flag []byte) []byte {
+	s.t.Helper()
+	const stranger = 0x1234
+	c, err := bareclient.Dial(s.addrs[0])
+	require.NoError(s.t, err)
+	defer c.Hangup()
+	req := resumption(stranger, zktest.SessionPassword(stranger), 0)
+	require.NoError(s.t, c.SendRaw(frame(append(jute.Marshal(&req), flag...))))
+	b, err := c.ReceiveRaw()
+	require.NoError(s.t, err)
+	return b
 }
 
 func TestRequestBeyondJuteMaxbufferEndsTheConnection(t *testing.T) {
