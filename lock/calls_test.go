@@ -307,33 +307,89 @@ func TestCloseEndsEverything(t *testing.T) {
 	}
 }
 
-// CURATOR-495, CURATOR-172, CURATOR-344, CURATOR-194, dolphinscheduler#2020
+// CURATOR-495, CURATOR-172, CURATOR-344, CURATOR-194, dolphinscheduler#2020:
+// whatever is told calls back into the client, and one sleeps for long.
 func TestCallbacksMayCallAnything(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
-		var a *party
-		var wg sync.WaitGroup
-		lost := make(chan struct{})
-		a = join(t, srv, recipes.WithTrace(recipes.Trace{
-			Lost: func(recipes.LeaseEvent) {
-				if _, err := a.Queue(t.Context()); err != nil {
-					t.Errorf("queue: %v", err)
+		var called sync.Map // each calls back once: those calls are told of too
+		var client atomic.Pointer[party]
+		callFrom := func(callback string) {
+			a := client.Load()
+			if a == nil {
+				return
+			}
+			if _, before := called.LoadOrStore(callback, true); before {
+				return
+			}
+			if _, err := a.Queue(t.Context()); err != nil {
+				t.Errorf("queue, from %s: %v", callback, err)
+			}
+			m, err := lock.NewMutex(a.c, "/called/"+callback)
+			if err != nil {
+				t.Errorf("%v", err)
+				return
+			}
+			l, err := m.Lock(t.Context())
+			if err != nil {
+				t.Errorf("lock, from %s: %v", callback, err)
+				return
+			}
+			if err := l.Release(t.Context()); err != nil && !errors.Is(err, recipes.ErrLost) {
+				t.Errorf("release, from %s: %v", callback, err)
+			}
+		}
+		slept := make(chan struct{})
+		a := join(t, srv, recipes.WithTrace(recipes.Trace{
+			SessionState: func(recipes.SessionEvent) { callFrom("SessionState") },
+			Renewed:      func(recipes.RenewalEvent) { callFrom("Renewed") },
+			Enqueued:     func(recipes.ContenderEvent) { callFrom("Enqueued") },
+			Waiting:      func(recipes.WaitEvent) { callFrom("Waiting") },
+			Granted:      func(recipes.LeaseEvent) { callFrom("Granted") },
+			Released:     func(recipes.LeaseEvent) { callFrom("Released") },
+			CleanedUp:    func(recipes.CleanupEvent) { callFrom("CleanedUp") },
+			Lost: func(e recipes.LeaseEvent) {
+				callFrom("Lost")
+				if e.Path == path {
+					time.Sleep(2 * T)
+					close(slept)
 				}
-				time.Sleep(2 * T)
-				close(lost)
 			},
-			Granted: func(recipes.LeaseEvent) { _, _ = a.Queue(t.Context()) },
 		}))
-		other, err := lock.NewMutex(a.c, "/locks/other")
-		require.NoError(t, err)
-		keep, err := other.Lock(t.Context())
-		require.NoError(t, err)
-		la := a.hold()
-		time.Sleep(T / 2)
+		client.Store(a)
+		b := join(t, srv)
+		keep := granted(t, async(t, mutexAt(t, a.c, "/locks/other").Lock), time.Second)
+		lb := b.hold()
+		next := a.wait()
+		release(t, lb)
+		la := granted(t, next, time.Second)
+		time.Sleep(T)
+		a.cable.Cut()
+		time.Sleep(T)
+		require.NoError(t, la.Err())
 		require.NoError(t, srv.Delete(la.Node()))
-		<-lost
+		<-slept
 		require.NoError(t, keep.Err(), "other leases go on while a callback sleeps")
-		wg.Wait()
-		release(t, keep)
+		require.NoError(t, keep.Release(t.Context()))
+		release(t, b.hold())
+		for _, callback := range []string{"SessionState", "Renewed", "Enqueued", "Waiting", "Granted", "Released", "CleanedUp", "Lost"} {
+			_, ok := called.Load(callback)
+			require.True(t, ok, callback)
+		}
+	})
+}
+
+// As above: the function that runs under a lock closes the client.
+func TestClientMayBeClosedUnderItsOwnLock(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a, b := join(t, srv), join(t, srv)
+		start := time.Now()
+		err := a.Do(t.Context(), func(ctx context.Context, _ *recipes.Lease) error {
+			a.c.Close()
+			return context.Cause(ctx)
+		})
+		require.ErrorIs(t, err, recipes.ErrLost)
+		require.LessOrEqual(t, time.Since(start), 2*time.Second)
+		release(t, b.hold())
 	})
 }
 

@@ -242,20 +242,27 @@ func TestReleaseWhoseReplyIsLostSucceeds(t *testing.T) {
 // lock becomes free while the waiter is cut off.
 func TestWaiterThatWasCutOffSeesWhatItMissed(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
-		a, b := join(t, srv), join(t, srv)
+		a, b := joinAt(t, srv, srv.Addrs()[2]), join(t, srv)
 		la := a.hold()
 		next := b.wait()
+		id, server := b.session(), zkrtest.Session(t, b.c).Server()
 		b.cable.Refuse(true)
 		b.cable.Cut()
 		release(t, la)
 		time.Sleep(T / 2)
 		zkrtest.Pending(t, next)
 		require.Len(t, contenders(srv), 1)
+		srv.OnEvent(zktest.EventMatch{Session: id}).Optional().Suppress() // whatever watch was restored
+		for i, addr := range srv.Addrs() {
+			require.NoError(t, srv.Member(i).Refuse(addr == server)) // and at another server
+		}
 		b.cable.Refuse(false)
 		lb := granted(t, next, 1100*time.Millisecond) // the client library pauses for a second
+		require.Equal(t, id, lb.Session().ID())
+		require.NotEqual(t, server, lb.Session().Server())
 		require.Equal(t, []string{lb.Node()[len(path)+1:]}, contenders(srv))
 		release(t, lb)
-	}, zktest.WithFollowers(1))
+	}, zktest.WithFollowers(2))
 }
 
 // go-zookeeper PR#34, ZOOKEEPER-4655, kazoo#305, CURATOR-527, CURATOR-641: the

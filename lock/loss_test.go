@@ -95,7 +95,9 @@ func TestLossIsNoticedAfterABurstOfReconnects(t *testing.T) {
 		next := b.wait()
 		for range 10 {
 			srv.Cut(a.session())
-			time.Sleep(20 * time.Millisecond)
+			for !srv.Sessions()[0].Connected {
+				time.Sleep(time.Millisecond)
+			}
 		}
 		require.NoError(t, la.Err())
 		srv.ExpireSession(a.session())
@@ -127,6 +129,31 @@ func TestZnodeOfTheOldSessionIsNotTakenForOnesOwn(t *testing.T) {
 		zkrtest.Pending(t, next)
 		release(t, la)
 		release(t, granted(t, next, time.Second))
+	})
+}
+
+// As above, after an outage: the servers come back with the old session, which
+// the client has given up.
+func TestZnodeOfASessionThatWasGivenUpIsNotTakenForOnesOwn(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a, b := join(t, srv), join(t, srv)
+		la := a.hold()
+		old, id := la.Node(), a.session()
+		again := a.lock(t.Context())
+		srv.Down()
+		time.Sleep(6 * T)
+		require.ErrorIs(t, la.Err(), recipes.ErrLost)
+		require.NoError(t, srv.Up())
+		time.Sleep(2 * time.Second)
+		require.NotEqual(t, id, a.session())
+		require.Contains(t, contenders(srv), old[len(path)+1:], "the old znode is still there")
+		next := b.wait()
+		zkrtest.Pending(t, again, next)
+		lb := granted(t, again, T+2*tick)
+		requireOurs(t, srv, lb)
+		zkrtest.Pending(t, next)
+		release(t, lb)
+		release(t, granted(t, next, 0))
 	})
 }
 

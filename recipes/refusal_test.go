@@ -2,6 +2,7 @@ package recipes_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"sync"
 	"testing"
@@ -164,37 +165,6 @@ func TestZnodesHaveTheACLsThatWereAskedFor(t *testing.T) {
 	})
 }
 
-// consul#985, kazoo 5fbd90e: what may pass is tried again, what will not is not.
-func TestRefusalsThatWouldBeRepeatedEndTheLock(t *testing.T) {
-	for code, want := range map[zktest.Code]error{
-		zktest.NoAuth:                  recipes.ErrNoAuth,
-		zktest.InvalidACL:              recipes.ErrInvalidACL,
-		zktest.NoChildrenForEphemerals: recipes.ErrNoChildrenForEphemerals,
-		zktest.QuotaExceeded:           nil,
-		zktest.Throttled:               nil,
-		zktest.SystemError:             nil,
-		zktest.Unimplemented:           nil,
-	} {
-		t.Run(code.String(), func(t *testing.T) {
-			zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
-				require.NoError(t, srv.Create("/x", nil))
-				c := zkrtest.Dial(t, srv)
-				srv.On(zktest.Match{Op: zktest.OpCreate, Path: "/x/*"}).Error(code)
-				err := lockErr(t, mutex(t, c, "/x"))
-				require.Error(t, err)
-				if want != nil {
-					require.ErrorIs(t, err, want)
-				}
-				require.NotErrorIs(t, err, recipes.ErrOutcomeUnknown, "the server has said what it did")
-				require.Empty(t, srv.Children("/x"))
-				require.NoError(t, lockErr(t, mutex(t, c, "/x")))
-			})
-		})
-	}
-}
-
-// A parent that is ephemeral can have no children; this is said, and not tried
-// for ever.
 func TestUnknownModeIsRefusedBeforeItIsSent(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 		s := zkrtest.Session(t, zkrtest.Dial(t, srv))
@@ -208,6 +178,8 @@ func TestUnknownModeIsRefusedBeforeItIsSent(t *testing.T) {
 	})
 }
 
+// A parent that is ephemeral can have no children; this is said, and not tried
+// for ever.
 func TestEphemeralParentIsRefused(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 		c := zkrtest.Dial(t, srv)
@@ -249,6 +221,49 @@ func TestTxnOfALostLeaseChangesNothing(t *testing.T) {
 		z, _ = srv.Get("/data")
 		require.Equal(t, "a", string(z.Data))
 	})
+}
+
+// As above: the holder writes while it is cut off, and is connected again when
+// another one holds.
+func TestTxnOfAHolderThatWasCutOffNeverOverwritesTheNextHolders(t *testing.T) {
+	for name, cutOff := range map[string]func(*zktest.Cable){
+		"no connection":    func(c *zktest.Cable) { c.Refuse(true); c.Cut() },
+		"packets wait":     func(c *zktest.Cable) { c.Stall(zktest.BothWays) },
+		"requests wait":    func(c *zktest.Cable) { c.Stall(zktest.ToServer) },
+		"replies wait":     func(c *zktest.Cable) { c.Stall(zktest.ToClient) },
+		"requests vanish":  func(c *zktest.Cable) { c.Blackhole(zktest.ToServer) },
+		"only the session": func(*zktest.Cable) {},
+	} {
+		for _, followers := range []int{0, 2} { // where there are others, the client library keeps what it has queued
+			t.Run(fmt.Sprintf("%s, %d followers", name, followers), func(t *testing.T) {
+				zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+					require.NoError(t, srv.Create("/data", []byte("old")))
+					cable := srv.Cable()
+					a, b := zkrtest.DialBy(t, cable, srv.ConnectString()), zkrtest.Dial(t, srv)
+					la := held(t, a)
+					write := func(l *recipes.Lease, data string) error {
+						_, err := l.Txn(t.Context(), recipes.SetOp("/data", []byte(data), -1))
+						return err
+					}
+					srv.On(zktest.Match{Op: zktest.OpMulti, Session: la.Session().ID(), Path: "/data"}).Optional().Delay(time.Millisecond)
+					cutOff(cable)
+					late := zkrtest.Go(func() (struct{}, error) { return struct{}{}, write(la, "late") })
+					zkrtest.Pending(t, late)
+					srv.ExpireSession(la.Session().ID())
+					lb, err := mutex(t, b, "/x").Lock(t.Context())
+					require.NoError(t, err)
+					require.NoError(t, write(lb, "next"))
+					cable.Refuse(false)
+					cable.Restore()
+					require.Error(t, (<-late).Err)
+					require.ErrorIs(t, write(la, "later"), recipes.ErrLost)
+					time.Sleep(2 * T)
+					z, _ := srv.Get("/data")
+					require.Equal(t, "next", string(z.Data))
+				}, zktest.WithFollowers(followers))
+			})
+		}
+	}
 }
 
 // go-zookeeper runs requests queued in one session in the next one, where it

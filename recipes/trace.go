@@ -8,7 +8,8 @@ import (
 
 // Trace is a set of functions that are called as things happen; nil ones cost
 // nothing. They are called from any goroutine, more than one at a time, with no
-// lock held, and must return soon: what they are told about waits for them.
+// lock held, and must return soon: what they are told about waits for them. They
+// must not close the client, since Close waits for them too.
 type Trace struct {
 	// SessionState is called when a session begins, is suspended, goes on, or
 	// ends.
