@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/fence"
 	"github.com/zkrecipes/zkrecipes/internal/leaseclock"
 	"github.com/zkrecipes/zkrecipes/internal/zkconn"
 )
@@ -16,6 +17,8 @@ type Claim struct {
 	Nodes   []*Owned // contenders, all of one session
 	Shared  bool     // others may hold at the same time; the token must not be installed at a resource
 	Permits bool     // tokens tell holders apart, and fence nothing
+
+	Guards []fence.Installer // where Lease.Do installs the token, unless the lease is shared
 
 	_ struct{}
 }
@@ -126,7 +129,7 @@ func (s *Session) provenWrite(ctx context.Context, path string, nodes []*Owned) 
 }
 
 func (s *Session) newLease(c Claim, g leaseclock.Grant, now time.Duration) (*Lease, error) {
-	l := &Lease{s: s, path: c.Path, token: c.Nodes[0].Token(), nodes: c.Nodes, shared: c.Shared, grant: g, since: now}
+	l := &Lease{s: s, path: c.Path, token: c.Nodes[0].Token(), nodes: c.Nodes, shared: c.Shared, guards: c.Guards, grant: g, since: now}
 	s.admit(l) // first, so that whatever ends it from here on also takes it out again
 	if !l.takeWatches() {
 		l.finish(errNodeGone)

@@ -18,11 +18,12 @@ import (
 // write that moves it, when its session ends, or when somebody else deletes its
 // znode. It is safe for concurrent use.
 type Lease struct {
-	s     *Session
-	path  string
-	token fence.Token
-	grant leaseclock.Grant
-	since time.Duration // when it was granted
+	s      *Session
+	path   string
+	token  fence.Token
+	guards []fence.Installer
+	grant  leaseclock.Grant
+	since  time.Duration // when it was granted
 
 	mu       sync.Mutex
 	nodes    []*Owned

@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/fence"
@@ -57,10 +58,10 @@ func (l *Lease) context(parent context.Context, grace time.Duration) context.Con
 // so that fn can stop in time; after the end of the lease only the token
 // protects what fn still does. It carries the lease as its fence.Holder.
 //
-// Where there are guards, the lease's token is installed at each of them before
-// fn is called: from then on they refuse writes of earlier holders, also those
-// still on their way. If one of them fails fn is not called. Shared leases
-// install nothing.
+// Where there are guards, those that the lock was made with and those given here,
+// the lease's token is installed at each of them before fn is called: from then
+// on they refuse writes of earlier holders, also those still on their way. If one
+// of them fails fn is not called. Shared leases install nothing.
 //
 // Do returns fn's error, with ErrFenceAhead where that applies, and ErrLost if the lease was lost, also where fn
 // returned nil. Where the lease is over before, as the clock tells, fn is not
@@ -83,7 +84,7 @@ func (l *Lease) Do(ctx context.Context, fn func(context.Context, *Lease) error, 
 	defer stop()
 	work = fence.WithHolder(work, l)
 	if !l.Shared() {
-		if err := fence.Install(work, l.Token(), guards...); err != nil {
+		if err := fence.Install(work, l.Token(), slices.Concat(l.guards, guards)...); err != nil {
 			return l.explainStale(work, err)
 		}
 	}
