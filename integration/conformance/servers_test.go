@@ -35,14 +35,16 @@ type kind struct {
 	start func(*testing.T, pace) (addr string)
 	// ensemble starts three and puts the leader first.
 	ensemble func(*testing.T) (addrs []string)
+	// counted starts one with directories whose counters are set.
+	counted func(*testing.T) (addr string)
 }
 
 // kinds are the servers that must agree. The first is what the others are
 // compared with.
 var kinds = []kind{
-	{name: "ZooKeeper 3.8", start: realServer("3.8"), ensemble: realEnsemble("3.8")},
-	{name: "ZooKeeper 3.9", start: realServer("3.9"), ensemble: realEnsemble("3.9"), newer: true},
-	{name: "zktest", start: inProcess, ensemble: inProcessEnsemble},
+	{name: "ZooKeeper 3.8", start: realServer("3.8"), ensemble: realEnsemble("3.8"), counted: realCounted("3.8")},
+	{name: "ZooKeeper 3.9", start: realServer("3.9"), ensemble: realEnsemble("3.9"), counted: realCounted("3.9"), newer: true},
+	{name: "zktest", start: inProcess, ensemble: inProcessEnsemble, counted: inProcessCounted},
 }
 
 func realServer(version string) func(*testing.T, pace) string {

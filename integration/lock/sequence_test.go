@@ -1,12 +1,7 @@
 package lock_test
 
 import (
-	"bytes"
-	"encoding/binary"
-	"hash/adler32"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -99,60 +94,8 @@ func TestOverlappingContendersAreOneAtATimeWhereTheServersNumbersEnd(t *testing.
 	}
 }
 
-// setCounter has the server find path with another counter of children than it
-// gave it: by a change of its snapshot.
+// setCounter has the server find path with another counter of children.
 func setCounter(t *testing.T, s *zkserver.Server, path string, counter int32) {
 	t.Helper()
-	// It writes a snapshot of all that its log holds when it starts.
-	require.NoError(t, s.Restart(within(t, patience)))
-	require.NoError(t, s.Kill())
-	snapshots, err := filepath.Glob(filepath.Join(s.DataDir(), "version-2", "snapshot.*"))
-	require.NoError(t, err)
-	changed := 0
-	for _, name := range snapshots {
-		data, err := os.ReadFile(name)
-		require.NoError(t, err)
-		if patch(t, data, path, counter) {
-			changed++
-			require.NoError(t, os.WriteFile(name, data, 0o600))
-		}
-	}
-	require.Positive(t, changed, "no snapshot names %s", path)
-	require.NoError(t, s.Launch(within(t, patience)))
-	require.NoError(t, s.AwaitServing(within(t, patience)))
+	require.NoError(t, s.SetCreateCounters(within(t, patience), map[string]int32{path: counter}))
 }
-
-// patch changes a snapshot and tells whether it holds path. A znode is there as
-// its path, its data, the number of its ACL and its Stat; checksums of all that
-// stands before them seal the file.
-func patch(t *testing.T, snapshot []byte, path string, counter int32) bool {
-	t.Helper()
-	var seals []int
-	for i := range len(snapshot) - 12 {
-		if bytes.Equal(snapshot[i+8:i+13], sealName) && sum(snapshot[:i]) == binary.BigEndian.Uint64(snapshot[i:]) {
-			seals = append(seals, i)
-		}
-	}
-	require.NotEmpty(t, seals, "not a snapshot as this test knows them")
-	key := binary.BigEndian.AppendUint32(nil, uint32(len(path)))
-	at := bytes.Index(snapshot, append(key, path...))
-	if at < 0 {
-		return false
-	}
-	node := snapshot[at+4+len(path):]
-	size := max(0, int(int32(binary.BigEndian.Uint32(node)))) // of the data
-	const (
-		acl     = 8
-		ids     = 4 * 8 // czxid, mzxid, ctime, mtime
-		version = 4
-	)
-	binary.BigEndian.PutUint32(node[4+size+acl+ids+version:], uint32(counter))
-	for _, i := range seals {
-		binary.BigEndian.PutUint64(snapshot[i:], sum(snapshot[:i]))
-	}
-	return true
-}
-
-var sealName = []byte{0, 0, 0, 1, '/'}
-
-func sum(b []byte) uint64 { return uint64(adler32.Checksum(b)) }
