@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/integration/internal/proof"
+	"github.com/zkrecipes/zkrecipes/integration/proxy"
 	"github.com/zkrecipes/zkrecipes/integration/zkserver"
 	"github.com/zkrecipes/zkrecipes/lock"
 	"github.com/zkrecipes/zkrecipes/recipes"
@@ -175,74 +176,95 @@ func TestLeaseIsShortenedWhenAReconnectBringsAShorterTimeout(t *testing.T) {
 	gaps(t, report, "its network then silent", []rivals{r})
 }
 
-// The same, and the answer that says so never arrives: the session is resumed by
-// the shorter timeout, and then the network is silent.
-func TestLeaseEndsInTimeThoughTheNewsOfAShorterTimeoutIsLost(t *testing.T) {
-	parallel(t)
-	const before, after = 10 * time.Second, 2 * time.Second
-	report := proof.New(t, "lock-shorter-timeout-unheard", "T is another after a reconnect whose answer is lost")
-	for range proof.Size(1, 5) {
-		e := zkserver.Start(t, zkserver.Config{Tick: tick})
-		s := e.Servers[0]
-		c, p := dialAlone(t, s, before)
-		h := c.lock(t, zkserver.Path(t))
-		rival := dial(t, s.DirectAddr(), before)
-		r := rivals{path: h.Path(), holder: c, held: h, rival: rival, next: rival.lockLater(t, h.Path())}
-		awaitQueued(t, rival, r.path, 2)
-		awaitSteady(t, []rivals{r})
-
-		resumed := make(chan time.Duration, 1)
-		p.OnResume(func(int64) {
-			p.ToClient().Blackhole()
-			select {
-			case resumed <- h.Remaining():
-			default:
-			}
-		})
-		s.Configure(func(cfg *zkserver.Config) { cfg.Settings["maxSessionTimeout"] = fmt.Sprint(after.Milliseconds()) })
-		require.NoError(t, s.Restart(within(t, patience)))
-		select {
-		case left := <-resumed:
-			p.Blackhole()
-			require.LessOrEqual(t, left, after)
-			report.Printf("resumed by %v in place of %v unheard, with %v left of the lease", after, before, round(left))
-		case <-h.Done():
-			report.Printf("the server was so slow that the lease ended before the session was resumed")
-		}
-		gaps(t, report, "its network then silent", []rivals{r})
-		c.Close()
-		rival.Close()
-	}
-}
-
 // Servers that grant different timeouts, and a session that moves between them.
 func TestLeaseIsShortenedWhenTheSessionMovesToAServerThatGrantsLess(t *testing.T) {
 	parallel(t)
 	const before, after = 10 * time.Second, 2 * time.Second
 	report := proof.New(t, "lock-shorter-timeout-elsewhere", "A session that moves to a server that grants a shorter T")
 	e := startTrio(t, nil)
+	m := e.uneven(t, after)
+	all := m.contend(t, before)
+	h := all[0].held
+
+	m.move(t)
+	eventually(t, "moved", func() bool { return h.Session().Timeout() == after })
+	require.LessOrEqual(t, h.Remaining(), after)
+	report.Printf("moved: T = %v, then %v; %v left of the lease", before, after, round(h.Remaining()))
+	all[0].held = all[0].holder.hold(t, h.Lease) // what was promised before is void
+	e.Isolate(m.less)
+	gaps(t, report, "that server then cut off", all)
+}
+
+// The same, and the answer that says so never arrives: the session is resumed by
+// the shorter timeout, and then the network is silent.
+func TestLeaseEndsInTimeThoughTheNewsOfAShorterTimeoutIsLost(t *testing.T) {
+	parallel(t)
+	const before, after = 10 * time.Second, 2 * time.Second
+	report := proof.New(t, "lock-shorter-timeout-unheard", "A session that moves to a server that grants a shorter T, whose answer is lost")
+	e := startTrio(t, nil)
+	m := e.uneven(t, after)
+	for range proof.Size(1, 5) {
+		all := m.contend(t, before)
+		h := all[0].held
+		awaitSteady(t, all)
+		resumed := make(chan struct{}, 1)
+		m.to.OnResume(func(int64) {
+			m.to.ToClient().Blackhole()
+			select {
+			case resumed <- struct{}{}:
+			default:
+			}
+		})
+		m.move(t)
+		receive(t, "the session is resumed", resumed, patience)
+		m.to.Blackhole()
+		report.Printf("resumed by %v in place of %v unheard, with %v left of the lease", after, before, round(h.Remaining()))
+		all[0].held = all[0].holder.hold(t, h.Lease) // what was promised before is void
+		gaps(t, report, "its network then silent", all)
+		all[0].holder.Close()
+		all[0].rival.Close()
+		m.to.OnResume(nil)
+		m.to.Pass()
+		require.NoError(t, m.from.Accept())
+	}
+}
+
+// uneven is a pair of servers of an ensemble, behind a proxy each.
+type uneven struct {
+	e        *trio
+	less     *zkserver.Server // grants less than the other
+	from, to *proxy.Proxy     // before the other one, and before less
+}
+
+func (e *trio) uneven(t *testing.T, most time.Duration) *uneven {
 	less := e.follower
-	less.Configure(func(cfg *zkserver.Config) { cfg.Settings["maxSessionTimeout"] = fmt.Sprint(after.Milliseconds()) })
+	less.Configure(func(cfg *zkserver.Config) { cfg.Settings["maxSessionTimeout"] = fmt.Sprint(most.Milliseconds()) })
 	require.NoError(t, less.Restart(within(t, patience)))
 	e.roles(t)
 	from, err := e.other.NewProxy()
 	require.NoError(t, err)
 	to, err := less.NewProxy()
 	require.NoError(t, err)
-	to.Refuse()
-	all := contend(t, 1,
-		func() *client { return dial(t, from.Addr()+","+to.Addr(), before) },
-		func() *client { return dial(t, e.except(less), before) })
-	h := all[0].held
-	require.Equal(t, before, h.Session().Timeout())
+	return &uneven{e, less, from, to}
+}
 
-	require.NoError(t, to.Accept())
-	from.Refuse()
-	from.Cut()
-	eventually(t, "moved", func() bool { return h.Session().Timeout() == after })
-	require.LessOrEqual(t, h.Remaining(), after)
-	report.Printf("moved: T = %v, then %v; %v left of the lease", before, after, round(h.Remaining()))
-	all[0].held = all[0].holder.hold(t, h.Lease) // what was promised before is void
-	e.Isolate(less)
-	gaps(t, report, "that server then cut off", all)
+// contend has a holder that starts at the server that grants more, and a rival
+// that stays away from the other one.
+func (m *uneven) contend(t *testing.T, timeout time.Duration) []rivals {
+	m.to.Refuse()
+	all := contend(t, 1,
+		func() *client { return dial(t, m.from.Addr()+","+m.to.Addr(), timeout) },
+		func() *client { return dial(t, m.e.except(m.less), timeout) })
+	require.Equal(t, timeout, all[0].held.Session().Timeout())
+	return all
+}
+
+// move leaves the holder the server that grants less. What the other one has
+// heard of the session before goes to the leader with its next answer to a ping,
+// and brings the longer timeout back: that has passed by then.
+func (m *uneven) move(t *testing.T) {
+	m.from.Refuse()
+	m.from.Cut()
+	time.Sleep(tick)
+	require.NoError(t, m.to.Accept())
 }
