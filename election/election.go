@@ -63,7 +63,7 @@ func (e *Election) ID() string { return e.s.id }
 func (e *Election) Campaign(ctx context.Context) (*Term, error) { return e.campaign(ctx, false) }
 
 func (e *Election) campaign(ctx context.Context, byRun bool) (*Term, error) {
-	lease, err := e.q.Acquire(ctx, queue.Request{Tag: e.tag, Data: []byte(e.s.id)})
+	lease, err := e.q.Acquire(ctx, queue.Request{Tag: e.tag, Data: []byte(e.s.id), Guards: e.s.guards})
 	if err != nil {
 		return nil, err
 	}

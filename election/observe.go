@@ -95,7 +95,7 @@ func (o *observer) look(ctx context.Context) (*recipes.Contender, error) {
 
 // note tells what has changed; false means that the consumer has had enough.
 func (o *observer) note(leader *recipes.Contender, tell func(*recipes.Contender) bool) bool {
-	if o.told && (leader == o.leader || leader != nil && o.leader != nil && *leader == *o.leader) {
+	if o.told && same(leader, o.leader) {
 		return true
 	}
 	o.told, o.leader = true, leader
@@ -104,6 +104,16 @@ func (o *observer) note(leader *recipes.Contender, tell func(*recipes.Contender)
 		leader = &theirs // to do with as they like
 	}
 	return tell(leader)
+}
+
+// same reports whether two looks have seen the same leader, at whatever age.
+func same(a, b *recipes.Contender) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	aged := *a
+	aged.Age = b.Age
+	return aged == *b
 }
 
 // wait returns when it is time to look again. Events can be lost; a look now and

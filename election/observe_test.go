@@ -263,6 +263,23 @@ func TestObserveSeesWhatHappenedWhileItWasCutOff(t *testing.T) {
 	}
 }
 
+// That the leader has been there for longer is no change.
+func TestLeaderThatStaysIsToldOnce(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		term := join(t, srv, "a").lead()
+		b := join(t, srv, "b")
+		waiting := b.wait() // and knows the servers' time by that
+		v := observe(t, b.Election)
+		require.Equal(t, []string{"a"}, v.ids())
+		require.NotZero(t, v.seen[0].Age)
+		time.Sleep(10 * T)
+		require.Equal(t, []string{"a"}, v.ids())
+		resign(t, term)
+		resign(t, elected(t, waiting, 0))
+		require.Equal(t, []string{"a", "b", ""}, v.ids())
+	})
+}
+
 // go-zookeeper PR#34, ZOOKEEPER-4655: the event never comes.
 func TestObserveLooksAgainWhereTheEventIsLost(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {

@@ -45,11 +45,11 @@ const (
 func (l Layout) names() (queue.Layout, queue.Tag, error) {
 	switch l {
 	case LeaderLatch:
-		return queue.Latch, queue.Latch[0], nil
+		return queue.Latch, queue.Latch[queue.Ours], nil
 	case LeaderSelector:
-		return queue.Mutex, queue.Mutex[0], nil
+		return queue.Selector, queue.Selector[queue.Ours], nil
 	case Kazoo:
-		return queue.Mutex, queue.Kazoo, nil
+		return queue.Selector, queue.Selector[queue.Kazoo], nil
 	}
 	return nil, queue.Tag{}, fmt.Errorf("election: unknown layout %d", l)
 }

@@ -64,7 +64,7 @@ func (e *Election) round(ctx context.Context, fn func(context.Context, *Term) er
 		led = true
 		failure = e.lead(work, t, fn)
 		return nil
-	}, e.s.guards...)
+	})
 	if !led {
 		return false, err // of a guard
 	}

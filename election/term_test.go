@@ -90,7 +90,7 @@ func TestCampaignKeepsToItsContext(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		var wait *recipes.WaitError
 		require.ErrorAs(t, err, &wait)
-		require.Equal(t, "a", wait.Identity)
+		require.Equal(t, "a", wait.Holder.Identity)
 		require.Len(t, candidates(srv), 1)
 		resign(t, term)
 	})

@@ -3,6 +3,8 @@ package lock
 import (
 	"errors"
 	"fmt"
+
+	"github.com/zkrecipes/zkrecipes/internal/queue"
 )
 
 // Errors of this package; those of sessions and leases are package recipes'.
@@ -12,6 +14,9 @@ var (
 	ErrLocked = errors.New("lock: locked")
 	// ErrNotHeld is returned by Revoke when nobody holds the lock.
 	ErrNotHeld = errors.New("lock: not held")
+	// ErrPlaceLost is returned under WithStay where a place in the queue is lost
+	// before its turn. Nothing was held.
+	ErrPlaceLost = queue.ErrPlaceLost
 	// ErrUpgrade is returned by RWMutex.Lock for who holds the lock for reading.
 	ErrUpgrade = errors.New("lock: no upgrade from reading to writing: release the lease for reading first")
 	// ErrNoDowngrade is returned by RWMutex.Downgrade where the place of a

@@ -34,6 +34,42 @@ func TestDoInstallsTheTokenBeforeItsFunctionRuns(t *testing.T) {
 	})
 }
 
+// Whoever tries first and then runs a function must not lose the guards by that.
+func TestGuardsGoWithTheLeaseHoweverItCame(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		c := zkrtest.Dial(t, srv)
+		store, extra := fence.NewMemory("store"), fence.NewMemory("extra")
+		guarded := lock.WithGuards(store)
+		m, err := lock.NewMutex(c, path, guarded)
+		require.NoError(t, err)
+		rw, err := lock.NewRWMutex(c, rwPath, guarded)
+		require.NoError(t, err)
+		multi, err := lock.NewMulti(c, members, guarded)
+		require.NoError(t, err)
+		nothing := func(context.Context) error { return nil }
+		for i, ask := range []asking{m.TryLock, m.Lock, rw.TryLock, rw.Lock, multi.TryLock, multi.Lock} {
+			l := granted(t, async(t, ask), time.Second)
+			old := fence.Stamp{Token: l.Token() - 1}
+			require.NoError(t, store.Write(t.Context(), old, nothing), "call %d installs nothing yet", i)
+			require.NoError(t, l.Do(t.Context(), func(ctx context.Context, _ *recipes.Lease) error {
+				require.ErrorIs(t, store.Write(ctx, old, nothing), fence.ErrStale)
+				return extra.Write(ctx, old, nothing)
+			}))
+			l = granted(t, async(t, ask), time.Second)
+			old = fence.Stamp{Token: l.Token() - 1}
+			require.NoError(t, l.Do(t.Context(), func(ctx context.Context, _ *recipes.Lease) error {
+				require.ErrorIs(t, store.Write(ctx, old, nothing), fence.ErrStale)
+				require.ErrorIs(t, extra.Write(ctx, old, nothing), fence.ErrStale, "given to Do")
+				return nil
+			}, extra))
+		}
+		l := granted(t, async(t, rw.TryRLock), time.Second)
+		require.NoError(t, l.Do(t.Context(), func(ctx context.Context, l *recipes.Lease) error {
+			return store.Write(ctx, fence.Stamp{Token: l.Token() - 1}, nothing) // readers install nothing
+		}))
+	})
+}
+
 type brokenGuard struct{ err error }
 
 func (g brokenGuard) Install(context.Context, fence.Token) error { return g.err }

@@ -73,7 +73,7 @@ func (m *Multi) Lock(ctx context.Context) (*recipes.Lease, error) {
 		case !queue.Gone(err):
 			return lease, err
 		case m.s.stay:
-			return nil, &recipes.WaitError{Path: m.path, Err: fmt.Errorf("%w: %w", recipes.ErrLost, err)}
+			return nil, &recipes.WaitError{Path: m.path, Err: err}
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (m *Multi) Do(ctx context.Context, fn func(context.Context, *recipes.Lease)
 	if err != nil {
 		return err
 	}
-	return lease.Do(ctx, fn, m.s.guards...)
+	return lease.Do(ctx, fn)
 }
 
 // begin returns an attempt in a session with room for all members, which is set
@@ -282,7 +282,7 @@ func (h *hold) tryAll(ctx context.Context) (*recipes.Lease, error) {
 }
 
 func (h *hold) grant(ctx context.Context) (*recipes.Lease, error) {
-	lease, err := h.s.Grant(ctx, recipes.Claim{Path: h.m.path, Nodes: h.nodes})
+	lease, err := h.s.Grant(ctx, recipes.Claim{Path: h.m.path, Nodes: h.nodes, Guards: h.m.s.guards})
 	return lease, queue.PlaceLost(err)
 }
 

@@ -43,10 +43,10 @@ func (m *Mutex) Path() string { return m.q.Dir() }
 // it has no bearing on the lease.
 //
 // If ctx ends first, Lock returns its error, once it stands in the queue as a
-// *recipes.WaitError that says who was in the way; its place in the queue is given up, in the background
-// where the server does not answer. If the lock is granted in the same instant,
-// one of the two happens, never both. A context that has ended before fails even
-// where the lock is free.
+// *recipes.WaitError that says who was first there; its own place is given up, in
+// the background where the server does not answer. If the lock is granted in the
+// same instant, one of the two happens, never both. A context that has ended
+// before fails even where the lock is free.
 func (m *Mutex) Lock(ctx context.Context) (*recipes.Lease, error) {
 	return m.q.Acquire(ctx, m.s.request(m.q, m.s.mutexTag()))
 }
@@ -67,12 +67,12 @@ func (m *Mutex) Do(ctx context.Context, fn func(context.Context, *recipes.Lease)
 	if err != nil {
 		return err
 	}
-	return lease.Do(ctx, fn, m.s.guards...)
+	return lease.Do(ctx, fn)
 }
 
 // Queue returns the contenders, the holder first: a view that may have changed
-// by the time it is returned. Identities come from the servers and are not to be
-// trusted.
+// by the time it is returned. It costs a read for each of them, and writes
+// nothing. Identities come from the servers and are not to be trusted.
 func (m *Mutex) Queue(ctx context.Context) ([]recipes.Contender, error) { return m.q.List(ctx) }
 
 // Revoke asks the holder to give the lock back, as Curator's Revoker does. The

@@ -66,8 +66,8 @@ func WithOnWait(fn func(Wait)) Option {
 	return option(func(s *settings) { s.onWait = fn })
 }
 
-// WithStay has Lock end with ErrLost where its place in the queue is lost, with
-// its session or its znode. By default it queues again, at the back.
+// WithStay has Lock end with ErrPlaceLost where its place in the queue is lost,
+// with its session or its znode. By default it queues again, at the back.
 func WithStay() Option { return option(func(s *settings) { s.stay = true }) }
 
 // WithSync has TryLock make its server catch up first, at the price of a write.
@@ -90,8 +90,8 @@ func (o exclusiveOption) applyMulti(s *settings)   { o(s) }
 
 // WithGuards has Do install the token of each grant at the given guards before
 // it calls its function, so that writes of earlier holders are refused from then
-// on. Grants for reading install nothing. A bare Lock does not use them: call
-// fence.Install yourself.
+// on: the lock's Do, and that of a lease that Lock or TryLock has returned. Grants
+// for reading install nothing. Who holds a lease without Do calls fence.Install.
 func WithGuards(guards ...fence.Installer) ExclusiveOption {
 	return exclusiveOption(func(s *settings) { s.guards = append(s.guards, guards...) })
 }
@@ -106,14 +106,14 @@ func WithKazooNames() ExclusiveOption {
 // mutexTag is that of contenders for a mutex.
 func (s *settings) mutexTag() queue.Tag {
 	if s.kazoo {
-		return queue.Kazoo
+		return queue.Mutex[queue.Kazoo]
 	}
-	return queue.Mutex[0]
+	return queue.Mutex[queue.Ours]
 }
 
 func (s *settings) writerTag() queue.Tag {
 	if s.kazoo {
-		return queue.Kazoo
+		return queue.KazooWriter
 	}
 	return queue.Writer
 }
@@ -139,7 +139,7 @@ func (s *settings) check() error {
 
 // request contends in q under the given tag.
 func (s *settings) request(q *queue.Queue, tag queue.Tag) queue.Request {
-	req := queue.Request{Tag: tag, Data: []byte(q.Client().Identity()), Stay: s.stay}
+	req := queue.Request{Tag: tag, Data: []byte(q.Client().Identity()), Stay: s.stay, Guards: s.guards}
 	if fn := s.onWait; fn != nil {
 		req.OnWait = func(p queue.Position) { fn(Wait{Position: p.Ahead, Holder: p.Holder}) }
 	}

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/queue"
@@ -17,6 +18,7 @@ func (sem *Semaphore) enter(ctx context.Context, own *recipes.Owned, n int) (*re
 	lease, err := sem.awaitPermits(ctx, own, n, &wait)
 	if err != nil && wait.Behind != "" {
 		wait.Err = err
+		wait.Holder.Age = sem.q.Age(wait.Holder.Created)
 		return nil, &wait
 	}
 	return lease, err
@@ -33,8 +35,8 @@ func (sem *Semaphore) awaitPermits(ctx context.Context, own *recipes.Owned, n in
 		if full == nil {
 			return lease, err
 		}
-		if wait.Behind == "" {
-			err = sem.tellFirst(ctx, own, full.holder, wait)
+		if !slices.Contains(full.permits, wait.Behind) {
+			err = sem.tellFirst(ctx, own, full.permits[0], wait)
 		}
 		if err == nil {
 			err = awaitRoom(ctx, own, mine, full.watch)
@@ -49,23 +51,22 @@ func (sem *Semaphore) awaitPermits(ctx context.Context, own *recipes.Owned, n in
 // tellFirst says, for the first in the queue, that it waits for room. What it
 // waits for is a permit, whichever of them.
 func (sem *Semaphore) tellFirst(ctx context.Context, own *recipes.Owned, permit string, wait *recipes.WaitError) error {
-	wait.Position, wait.Behind = 1, permit
-	if sem.s.onWait == nil {
-		return nil
-	}
-	holder, err := queue.Read(ctx, own.Session(), permit)
+	holder, err := sem.q.Permit(ctx, own.Session(), permit)
 	if err != nil && !errors.Is(err, recipes.ErrNoNode) { // it may have gone since
 		return err
 	}
-	wait.Identity = holder.Identity
-	sem.s.onWait(Wait{Position: 1, Holder: holder})
+	first := wait.Behind == ""
+	wait.Position, wait.Behind, wait.Holder = 1, permit, holder
+	if fn := sem.s.onWait; fn != nil && first {
+		fn(Wait{Position: 1, Holder: holder})
+	}
 	return nil
 }
 
 // full says that there is no room.
 type full struct {
-	watch  *recipes.Watch // for the permits
-	holder string         // the znode of one of them
+	watch   *recipes.Watch // for the permits
+	permits []string       // their znodes
 }
 
 // takeIfRoom takes n permits for the first in the queue, unless there is no room.
@@ -80,7 +81,10 @@ func (sem *Semaphore) takeIfRoom(ctx context.Context, own *recipes.Owned, n int)
 			return nil, nil, err
 		}
 		if err == nil && len(names) > sem.limit-n {
-			return nil, &full{watch, sem.leases + "/" + names[0]}, nil
+			for i := range names {
+				names[i] = sem.leases + "/" + names[i]
+			}
+			return nil, &full{watch, names}, nil
 		}
 		if err == nil {
 			watch.Stop()
@@ -119,7 +123,7 @@ func (sem *Semaphore) take(ctx context.Context, own *recipes.Owned, n int, check
 	s := own.Session()
 	x := recipes.Exchange{Give: []*recipes.Owned{own}, Checks: checks}
 	for range n {
-		x.Take = append(x.Take, recipes.Protected{Dir: sem.leases, Name: permitName, Data: []byte(sem.c.Identity())})
+		x.Take = append(x.Take, recipes.Protected{Dir: sem.leases, Name: queue.Permit.Text, Data: []byte(sem.c.Identity())})
 	}
 	created, err := s.Exchange(ctx, x)
 	var check *recipes.CheckError

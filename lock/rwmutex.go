@@ -94,8 +94,8 @@ func (rw *RWMutex) refuseUpgrade(ctx context.Context) error {
 //
 // A lease for reading stays as it is; for one that is over it returns why. If ctx
 // ends first it returns its error with ErrOutcomeUnknown; the downgrade goes on
-// in the background, and calling again waits for it. It returns ErrNoDowngrade where the sequence numbers of the lock's directory have run
-// out.
+// in the background, and calling again waits for it. It returns ErrNoDowngrade
+// where the sequence numbers of the lock's directory have run out.
 func (rw *RWMutex) Downgrade(ctx context.Context, l *recipes.Lease) error {
 	if l.Path() != rw.Path() {
 		panic("lock: Downgrade of a lease of another lock")
@@ -113,7 +113,7 @@ func (rw *RWMutex) Do(ctx context.Context, fn func(context.Context, *recipes.Lea
 	if err != nil {
 		return err
 	}
-	return lease.Do(ctx, fn, rw.s.guards...)
+	return lease.Do(ctx, fn)
 }
 
 // RDo runs fn while it holds the lock for reading, as Mutex.Do does.
@@ -122,10 +122,9 @@ func (rw *RWMutex) RDo(ctx context.Context, fn func(context.Context, *recipes.Le
 	if err != nil {
 		return err
 	}
-	return lease.Do(ctx, fn, rw.s.guards...)
+	return lease.Do(ctx, fn)
 }
 
-// Queue returns the contenders in their order: a view that may have changed by
-// the time it is returned. Identities come from the servers and are not to be
-// trusted.
+// Queue returns the contenders in their order, as Mutex.Queue does. Each says
+// whether it holds, since several readers may.
 func (rw *RWMutex) Queue(ctx context.Context) ([]recipes.Contender, error) { return rw.q.List(ctx) }

@@ -39,8 +39,6 @@ type Semaphore struct {
 // be configured alike.
 func WithTacitLimit() SemaphoreOption { return semaphoreOption(func(s *settings) { s.tacit = true }) }
 
-const permitName = "lease-"
-
 // NewSemaphore returns the semaphore at path, for the given number of permits.
 // It makes nothing at the server yet. Nothing else may live in path.
 func NewSemaphore(c *recipes.Client, path string, limit int, opts ...SemaphoreOption) (*Semaphore, error) {
@@ -50,7 +48,7 @@ func NewSemaphore(c *recipes.Client, path string, limit int, opts ...SemaphoreOp
 	if err := recipes.CheckDir(path); err != nil {
 		return nil, err
 	}
-	q, err := queue.New(c, path+"/locks", queue.Mutex)
+	q, err := queue.New(c, path+"/locks", queue.Entrance)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +106,7 @@ func (sem *Semaphore) TryAcquireN(ctx context.Context, n int) (*recipes.Lease, e
 		lease, full, err := sem.takeIfRoom(ctx, own, n)
 		if full != nil {
 			full.watch.Stop()
-			return nil, &LockedError{Path: sem.path, Holder: full.holder}
+			return nil, &LockedError{Path: sem.path, Holder: full.permits[0]}
 		}
 		return lease, err
 	}
@@ -126,12 +124,10 @@ func (sem *Semaphore) request(ctx context.Context, n int) (queue.Request, error)
 	if err := sem.agree(ctx); err != nil {
 		return queue.Request{}, err
 	}
-	req := sem.s.request(sem.q, queue.Mutex[0])
-	if tell := req.OnWait; tell != nil {
-		// Before the first in the queue stands whoever holds a permit.
-		req.OnWait = func(p queue.Position) { p.Ahead++; tell(p) }
-	}
-	req.Spare = n * sem.c.ProtectedCost(sem.leases, permitName)
+	req := sem.s.request(sem.q, queue.Entrance[queue.Ours])
+	req.Path = sem.path
+	req.Before = 1 // whoever holds a permit
+	req.Spare = n * sem.c.ProtectedCost(sem.leases, queue.Permit.Text)
 	req.Grant = func(ctx context.Context, own *recipes.Owned) (*recipes.Lease, error) {
 		return sem.enter(ctx, own, n)
 	}
@@ -147,11 +143,11 @@ func (sem *Semaphore) Do(ctx context.Context, fn func(context.Context, *recipes.
 	return lease.Do(ctx, fn)
 }
 
-// Queue returns who holds permits, all at position 0, and then who waits, in
-// order: a view that may have changed by the time it is returned. Identities
-// come from the servers and are not to be trusted.
+// Queue returns who holds permits, each of them at position 0, and then who
+// waits, in order, as Mutex.Queue does. Who is listed for several permits holds
+// several.
 func (sem *Semaphore) Queue(ctx context.Context) ([]recipes.Contender, error) {
-	list, err := sem.q.Members(ctx, sem.leases)
+	list, err := sem.q.Permits(ctx, sem.leases)
 	if err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ func TestSemaphoreTellsWhoWaitsForWhom(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		var wait *recipes.WaitError
 		require.ErrorAs(t, err, &wait)
-		require.Equal(t, recipes.WaitError{Path: semPath, Position: 1, Behind: held.Node(), Identity: "a", Err: wait.Err}, *wait)
+		requireWait(t, wait, 1, held, "a")
 		requireTold("c", 1, "a")
 
 		// So it is with one that came to be the first by waiting in the queue.
@@ -102,7 +102,7 @@ func TestSemaphoreTellsWhoWaitsForWhom(t *testing.T) {
 		held = granted(t, second, time.Second)
 		requireTold("b", 1, "c")
 		require.ErrorAs(t, outcome(t, third, 2*time.Minute).Err, &wait)
-		require.Equal(t, recipes.WaitError{Path: semPath, Position: 1, Behind: held.Node(), Identity: "c", Err: wait.Err}, *wait)
+		requireWait(t, wait, 1, held, "c")
 		release(t, held)
 		for identity, waits := range told {
 			require.Empty(t, waits, identity)

@@ -102,7 +102,7 @@ func TestWithStayEndsTheWaitWhereThePlaceIsLost(t *testing.T) {
 						lose(srv, b, node)
 					}
 				}
-				require.ErrorIs(t, failed(t, waiting, 2*T), recipes.ErrLost)
+				require.ErrorIs(t, failed(t, waiting, 2*T), lock.ErrPlaceLost)
 				release(t, la)
 				require.Empty(t, contenders(srv))
 			})

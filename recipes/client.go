@@ -39,6 +39,7 @@ type Client struct {
 	lastErr  error         // why the servers cannot be reached, as last seen
 
 	noContainers atomic.Bool // the server does not know them
+	serverTime   serverTime
 }
 
 // Dial connects to the ensemble that connect names, in ZooKeeper's own form:

@@ -2,6 +2,7 @@ package recipes
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -10,28 +11,75 @@ import (
 
 // Contender is one participant of a queue, ours or a peer's.
 type Contender struct {
-	Path     string      // of its znode
-	Position int         // how many stand before it; 0 holds
-	Identity string      // what it shows of itself, with what cannot be printed replaced; not to be trusted
-	Session  int64       // that owns it
-	Token    fence.Token // its fencing token, if and when it holds
-	Created  time.Time   // by the server's clock
+	Path     string // of its znode
+	Kind     Kind
+	Naming   Naming
+	Holds    bool          // nobody is in its way: it holds, or is about to learn that it does
+	Position int           // how many stand before it; permits are all at 0
+	Identity string        // what it shows of itself, with what cannot be printed replaced; not to be trusted
+	Session  int64         // that owns it
+	Token    fence.Token   // its fencing token, if and when it holds
+	Created  time.Time     // by the servers' clock: when it came into the queue, or a permit was granted
+	Age      time.Duration // since then, when it was read, by Client.ServerTime; 0 where that is not known
+}
+
+// Kind is what a contender contends for.
+type Kind string
+
+// Kinds of contenders.
+const (
+	KindMutex     Kind = "mutex"
+	KindReader    Kind = "reader"
+	KindWriter    Kind = "writer"
+	KindPermit    Kind = "permit" // of a semaphore
+	KindCandidate Kind = "candidate"
+)
+
+// Naming is whose way of naming znodes a contender follows, which tells who else
+// counts it.
+type Naming string
+
+// Namings of contenders.
+const (
+	NamingCurator     Naming = "curator" // Apache Curator, and this library
+	NamingKazoo       Naming = "kazoo"   // kazoo, and this library where it is told to
+	NamingGoZooKeeper Naming = "go-zookeeper"
+	NamingOther       Naming = "other"
+)
+
+// String says who it is and how long it has been there.
+func (c Contender) String() string {
+	who := strconv.Quote(c.Identity)
+	if c.Age == 0 {
+		return who + ", which came at " + c.Created.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	unit := time.Second
+	if c.Age < 10*time.Second {
+		unit = time.Millisecond
+	}
+	return fmt.Sprintf("%s, which came %v ago", who, c.Age.Round(unit))
 }
 
 // WaitError is the end of a wait in a queue, for the reason that it wraps.
 type WaitError struct {
-	Path     string // of the lock or election
-	Position int    // how many stood before, as last seen
-	Behind   string // the znode waited for, "" if it came to no wait
-	Identity string // what that shows of itself, as in Contender
+	Path     string    // of the lock or election
+	Position int       // how many stood before, as last seen; 0 if it came to no wait
+	Holder   Contender // the first of them, and its age when the wait ended; zero if it came to no wait
+	Behind   string    // the znode waited for, "" if it came to no wait
 	Err      error
 }
 
 func (e *WaitError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "recipes: wait for %s", e.Path)
-	if e.Behind != "" {
-		fmt.Fprintf(&b, " at position %d, behind %q (%q)", e.Position, e.Identity, e.Behind)
+	switch {
+	case e.Behind == "":
+	case e.Holder.Path == "":
+		fmt.Fprintf(&b, " at position %d, behind %q", e.Position, e.Behind)
+	case e.Holder.Holds:
+		fmt.Fprintf(&b, " at position %d, held by %v (%q)", e.Position, e.Holder, e.Holder.Path)
+	default:
+		fmt.Fprintf(&b, " at position %d, behind %v (%q)", e.Position, e.Holder, e.Holder.Path)
 	}
 	return b.String() + ": " + trimPackage(e.Err)
 }

@@ -198,9 +198,10 @@ func withDenied(nodes []*Created, denied []bool) []*Created {
 func (s *Session) created(a *attempt, res []zk.MultiResponse, sent time.Duration) []*Created {
 	nodes := make([]*Created, len(a.made))
 	for i, at := range a.made {
-		nodes[i] = &Created{Owned: &Owned{s: s, path: s.rel(res[at].String), sent: sent}}
+		nodes[i] = &Created{Owned: &Owned{s: s, path: s.rel(res[at].String), sent: sent, dated: true}}
 		if a.x.Take[i].TouchDir {
 			dir := res[at+1].Stat
+			s.client.toldTime(newStat(dir).Modified, sent)
 			nodes[i].czxid, nodes[i].Children = fence.Token(dir.Mzxid), int(dir.NumChildren)
 		}
 	}

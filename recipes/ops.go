@@ -221,7 +221,12 @@ func (s *Session) Set(ctx context.Context, path string, data []byte, version int
 		return Stat{}, err
 	}
 	stat, err := write(ctx, s, nil, func(z *zk.Conn) (*zk.Stat, error) {
-		return z.Set(s.abs(path), data, version)
+		sent := s.now()
+		stat, err := z.Set(s.abs(path), data, version)
+		if err == nil {
+			s.client.toldTime(newStat(stat).Modified, sent)
+		}
+		return stat, err
 	})
 	if err != nil {
 		return Stat{}, s.opErr("set", path, err)

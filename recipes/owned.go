@@ -15,6 +15,7 @@ type Owned struct {
 	czxid    fence.Token   // 0 until it is known
 	base     fence.Token   // of its path's tokens, known once it is granted a lease
 	sent     time.Duration // when the latest confirmed write about it was sent
+	dated    bool          // that write made it, and was answered: its Created is the time of that write
 	reserved int           // bytes of its session's budget
 	spare    int           // bytes set aside for what it may be exchanged for
 	watch    *Watch        // armed on it while it waits, nil if it is not
@@ -46,6 +47,9 @@ func (o *Owned) know(stat Stat, ok bool) error {
 		return &OpError{Op: "load", Path: o.path, Session: o.s.ID(), Err: ErrNoNode}
 	}
 	o.czxid = fence.Token(stat.Czxid)
+	if o.dated {
+		o.s.client.toldTime(stat.Created, o.sent)
+	}
 	return nil
 }
 

@@ -140,7 +140,7 @@ func (s *Session) tryProtected(ctx context.Context, p Protected, uuid string, co
 			if err != nil {
 				return nil, err
 			}
-			o.path = s.rel(created)
+			o.path, o.dated = s.rel(created), true
 			return &Created{Owned: o}, nil
 		}
 		res, err := transact(z, node, &zk.SetDataRequest{Path: s.abs(p.Dir), Version: -1})
@@ -149,6 +149,7 @@ func (s *Session) tryProtected(ctx context.Context, p Protected, uuid string, co
 		}
 		// The set comes after the create in the same transaction, so its Stat
 		// is the directory's with the new child, and bears the child's czxid.
+		s.client.toldTime(newStat(res[1].Stat).Modified, o.sent)
 		o.path, o.czxid = s.rel(res[0].String), fence.Token(res[1].Stat.Mzxid)
 		return &Created{Owned: o, Children: int(res[1].Stat.NumChildren)}, nil
 	})

@@ -160,7 +160,7 @@ func (c *candidate) campaign(ctx context.Context, client *recipes.Client, e *ele
 	defer cancel()
 	defer c.sayOutages(client)()
 	if leader, err := e.Leader(ctx); err == nil {
-		c.say.say("%s is led by %s; waiting", c.path, describe(leader))
+		c.say.say("%s is led by %v; waiting", c.path, leader)
 	}
 	term, err := e.Campaign(ctx)
 	if err != nil {

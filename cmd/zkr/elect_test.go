@@ -71,7 +71,7 @@ func TestCommandThatIsDoneGivesTheOthersATurn(t *testing.T) {
 	a := zkrElect(t, srv, "--id", "a", "--", "sh", "-c", turn)
 	first := a.stdout.await("")
 	b := zkrElect(t, srv, "--id", "b", "--", "sh", "-c", turn)
-	require.Contains(t, b.stderr.await("is led by"), `/locks/job is led by "a" since`)
+	require.Contains(t, b.stderr.await("is led by"), `/locks/job is led by "a", which came `)
 	awaitCandidates(t, srv, 2)
 	_, err := a.stdin.Write([]byte("go on\n"))
 	require.NoError(t, err)
@@ -192,7 +192,7 @@ func TestElectGivesUpAfterWait(t *testing.T) {
 	p := zkrElect(t, srv, "--wait", "1s", "--", "echo", "ran")
 	require.Equal(t, exitNotAcquired, p.exit())
 	require.Empty(t, p.stdout.rest())
-	require.Contains(t, p.stderr.rest(), `not elected at /locks/job within 1s: at position 1, behind "the leader"`)
+	require.Contains(t, p.stderr.rest(), `not elected at /locks/job within 1s: at position 1, held by "the leader"`)
 	require.Len(t, srv.Children(path), 1, "the queue was left")
 }
 

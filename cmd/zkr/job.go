@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/recipes"
@@ -146,12 +145,10 @@ func behind(err error) string {
 	if !errors.As(err, &w) || w.Behind == "" {
 		return ""
 	}
-	return fmt.Sprintf(": at position %d, behind %s", w.Position, strconv.Quote(w.Identity))
-}
-
-// describe tells who a contender is. What it shows of itself may be anything.
-func describe(c recipes.Contender) string {
-	return fmt.Sprintf("%s since %s", strconv.Quote(c.Identity), c.Created.Local().Format(time.DateTime))
+	if w.Holder.Path == "" { // it went as we looked
+		return fmt.Sprintf(": at position %d", w.Position)
+	}
+	return fmt.Sprintf(": at position %d, held by %v", w.Position, w.Holder)
 }
 
 // vars is the environment of the command.

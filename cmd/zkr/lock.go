@@ -151,9 +151,9 @@ func describeHolder(ctx context.Context, mu *lock.Mutex) string {
 	if err != nil || len(queue) == 0 {
 		return fmt.Sprintf("%s is not free", mu.Path())
 	}
-	return fmt.Sprintf("%s is held by %s", mu.Path(), describe(queue[0]))
+	return fmt.Sprintf("%s is held by %v", mu.Path(), queue[0])
 }
 
 func (l *locker) sayWait(w lock.Wait) {
-	l.say.say("%s is held by %s; waiting at position %d", l.path, describe(w.Holder), w.Position)
+	l.say.say("%s is held by %v; waiting at position %d", l.path, w.Holder, w.Position)
 }

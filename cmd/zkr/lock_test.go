@@ -90,7 +90,7 @@ func TestLockSaysWhoHoldsItAndAtWhatPositionItWaits(t *testing.T) {
 	third := zkrLock(t, srv, "--identity", "third", "--", "echo", "third")
 	require.Regexp(t, `held by "first.*waiting at position 2$`, third.stderr.await("held by"))
 	release(t, holder)
-	require.Regexp(t, `held by "second".*waiting at position 1$`, third.stderr.await("held by"))
+	require.Regexp(t, `held by "second", which came [0-9.]+m?s ago; waiting at position 1$`, third.stderr.await("held by"))
 	second.stdin.Close()
 	require.Equal(t, 0, second.exit())
 	require.Equal(t, 0, third.exit())
@@ -139,7 +139,7 @@ func TestWaitEnds(t *testing.T) {
 	p := zkrLock(t, srv, "--wait", "1s", "--", "echo", "ran")
 	require.Equal(t, exitNotAcquired, p.exit())
 	require.Empty(t, p.stdout.rest())
-	require.Regexp(t, `not acquired within 1s: at position 1, behind "the holder"`, p.stderr.rest())
+	require.Regexp(t, `not acquired within 1s: at position 1, held by "the holder", which came [0-9.]+m?s ago`, p.stderr.rest())
 	require.Len(t, srv.Children(path), 1, "the queue was left")
 }
 

@@ -21,7 +21,7 @@ func (q *Queue) First(ctx context.Context) (first recipes.Contender, ok bool, er
 		if err != nil {
 			return recipes.Contender{}, false, err
 		}
-		first, err := q.read(ctx, s, entries[0], 0)
+		first, err := q.read(ctx, s, nil, entries[0])
 		if !errors.Is(err, recipes.ErrNoNode) { // otherwise it is gone since the look
 			return first, err == nil, err
 		}
@@ -37,7 +37,8 @@ func (q *Queue) First(ctx context.Context) (first recipes.Contender, ok bool, er
 // While it is there it stays the first, and the queue is not read.
 func (q *Queue) Head(ctx context.Context, s *recipes.Session, last *recipes.Contender) (*recipes.Contender, *recipes.Watch, error) {
 	if last != nil {
-		head, w, err := q.watchHead(ctx, s, last.Path)
+		e, _ := q.layout.parse(last.Path[len(q.dir)+1:])
+		head, w, err := q.watchHead(ctx, s, e)
 		if err != nil || head != nil && head.Token == last.Token {
 			return head, w, err
 		}
@@ -57,7 +58,7 @@ func (q *Queue) Head(ctx context.Context, s *recipes.Session, last *recipes.Cont
 			}
 			continue
 		}
-		head, w, err := q.watchHead(ctx, s, q.path(entries[0]))
+		head, w, err := q.watchHead(ctx, s, entries[0])
 		if head != nil || err != nil {
 			return head, w, err
 		}
@@ -65,15 +66,15 @@ func (q *Queue) Head(ctx context.Context, s *recipes.Session, last *recipes.Cont
 }
 
 // watchHead reads a contender; it returns nothing if that is gone.
-func (q *Queue) watchHead(ctx context.Context, s *recipes.Session, path string) (*recipes.Contender, *recipes.Watch, error) {
-	data, stat, w, err := s.GetWatch(ctx, path)
+func (q *Queue) watchHead(ctx context.Context, s *recipes.Session, e entry) (*recipes.Contender, *recipes.Watch, error) {
+	data, stat, w, err := s.GetWatch(ctx, q.path(e))
 	if errors.Is(err, recipes.ErrNoNode) {
 		return nil, nil, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	head := contender(path, 0, data, stat)
+	head := q.show(nil, e, data, stat)
 	return &head, w, nil
 }
 

@@ -24,32 +24,18 @@ func (q *Queue) List(ctx context.Context) ([]recipes.Contender, error) {
 		return nil, err
 	}
 	var list []recipes.Contender
+	var before []entry // those of the list
 	for _, e := range entries {
-		c, err := q.read(ctx, s, e, len(list))
+		c, err := q.read(ctx, s, before, e)
 		if errors.Is(err, recipes.ErrNoNode) {
 			continue // gone since the look
 		}
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, c)
+		list, before = append(list, c), append(before, e)
 	}
 	return list, nil
-}
-
-func (q *Queue) read(ctx context.Context, s *recipes.Session, e entry, position int) (recipes.Contender, error) {
-	c, err := Read(ctx, s, q.path(e))
-	c.Position = position
-	return c, err
-}
-
-// Read returns what a contender's znode says.
-func Read(ctx context.Context, s *recipes.Session, path string) (recipes.Contender, error) {
-	data, stat, err := s.Get(ctx, path)
-	if err != nil {
-		return recipes.Contender{}, err
-	}
-	return contender(path, 0, data, stat), nil
 }
 
 // Revoke asks the first contender to give its place back, as Curator's Revoker
@@ -74,9 +60,9 @@ func (q *Queue) Revoke(ctx context.Context) (ok bool, err error) {
 	}
 }
 
-// Members returns the children of another directory that belongs to the queue,
-// whatever their names, in the order of their creation.
-func (q *Queue) Members(ctx context.Context, dir string) ([]recipes.Contender, error) {
+// Permits returns the permits in a directory, whatever their names, in the order
+// of their creation.
+func (q *Queue) Permits(ctx context.Context, dir string) ([]recipes.Contender, error) {
 	s, err := q.c.Session(ctx)
 	if err != nil {
 		return nil, err
@@ -87,14 +73,14 @@ func (q *Queue) Members(ctx context.Context, dir string) ([]recipes.Contender, e
 	}
 	var list []recipes.Contender
 	for _, name := range names {
-		data, stat, err := s.Get(ctx, dir+"/"+name)
+		permit, err := q.Permit(ctx, s, dir+"/"+name)
 		if errors.Is(err, recipes.ErrNoNode) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, contender(dir+"/"+name, 0, data, stat))
+		list = append(list, permit)
 	}
 	slices.SortFunc(list, func(a, b recipes.Contender) int { return cmp.Compare(a.Token, b.Token) })
 	return list, nil

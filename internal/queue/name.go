@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/zkrecipes/zkrecipes/recipes"
 )
 
 // Layout says how the contenders of a queue are named: each name ends in a tag
@@ -16,20 +18,49 @@ type Layout []Tag
 // Tag is a kind of contender.
 type Tag struct {
 	Text   string // before the sequence number
-	Shared bool   // does not exclude others of its kind
-	kazoo  bool   // unknown to Curator
+	Kind   recipes.Kind
+	Shared bool // does not exclude others of its kind
+	kazoo  bool // unknown to Curator
+	enters bool // who is first does not hold, but may take what there is
 }
+
+// Indexes into layouts of more than one tag that exclude others: contenders that
+// are named as we name them, and Curator, and as kazoo does.
+const (
+	Ours = iota
+	Kazoo
+)
 
 // Mutex is the layout of exclusive locks. We write Curator's names, which
 // go-zookeeper's own lock understands too, and count kazoo's as well.
-var Mutex = Layout{{Text: "lock-"}, Kazoo}
+var Mutex = Layout{
+	{Text: "lock-", Kind: recipes.KindMutex},
+	{Text: kazooText, Kind: recipes.KindMutex, kazoo: true},
+}
 
 // ReadWrite is the layout of reader/writer locks, ours and Curator's, with
 // kazoo's counted as well.
-var ReadWrite = Layout{Reader, Writer, Kazoo, KazooReader}
+var ReadWrite = Layout{Reader, Writer, KazooWriter, KazooReader}
+
+// Entrance is the layout of the queue before a semaphore: Curator's mutex around
+// the taking of permits.
+var Entrance = Layout{
+	{Text: "lock-", Kind: recipes.KindPermit, enters: true},
+	{Text: kazooText, Kind: recipes.KindPermit, enters: true, kazoo: true},
+}
 
 // Latch is the layout of Curator's LeaderLatch.
-var Latch = Layout{{Text: "latch-"}}
+var Latch = Layout{{Text: "latch-", Kind: recipes.KindCandidate}}
+
+// Selector is the layout of Curator's LeaderSelector, with the candidates of
+// kazoo's Election counted as well.
+var Selector = Layout{
+	{Text: "lock-", Kind: recipes.KindCandidate},
+	{Text: kazooText, Kind: recipes.KindCandidate, kazoo: true},
+}
+
+// Permit is the tag of a semaphore's permits, which are no contenders.
+var Permit = Tag{Text: "lease-", Kind: recipes.KindPermit, Shared: true}
 
 // succeeds reports whether somebody else may stand in the place of a contender
 // that is gone, and be in the way of one with the given tag: a writer can become
@@ -38,17 +69,16 @@ func (l Layout) succeeds(gone, tag Tag) bool {
 	return !gone.Shared && !tag.Shared && slices.ContainsFunc(l, func(t Tag) bool { return t.Shared })
 }
 
-// Tags of our own contenders in ReadWrite.
-var (
-	Reader = Tag{Text: "__READ__", Shared: true}
-	Writer = Tag{Text: "__WRIT__"}
-)
+// kazooText marks kazoo's contenders that exclude others, wherever it stands in a
+// name.
+const kazooText = "__lock__"
 
-// Tags of kazoo's contenders, which it counts wherever they stand in a name: of
-// those that exclude others, and of readers.
+// Tags of contenders in ReadWrite: our own, and kazoo's.
 var (
-	Kazoo       = Tag{Text: "__lock__", kazoo: true}
-	KazooReader = Tag{Text: "__rlock__", Shared: true, kazoo: true}
+	Reader      = Tag{Text: "__READ__", Kind: recipes.KindReader, Shared: true}
+	Writer      = Tag{Text: "__WRIT__", Kind: recipes.KindWriter}
+	KazooReader = Tag{Text: "__rlock__", Kind: recipes.KindReader, Shared: true, kazoo: true}
+	KazooWriter = Tag{Text: kazooText, Kind: recipes.KindWriter, kazoo: true}
 )
 
 // entry is a contender in a listing.

@@ -12,7 +12,7 @@ import (
 
 // Gone reports whether a contender has lost its place, with its znode or its
 // session.
-func Gone(err error) bool { return errors.Is(err, errGone) }
+func Gone(err error) bool { return errors.Is(err, ErrPlaceLost) }
 
 // Await waits until nobody stands in the way of a contender of ours.
 func (q *Queue) Await(ctx context.Context, own *recipes.Owned, req Request) error {
@@ -30,7 +30,7 @@ func (q *Queue) InTheWay(ctx context.Context, own *recipes.Owned, tag Tag) (stri
 	}
 	me := q.index(entries, own)
 	if me < 0 {
-		return "", errGone
+		return "", ErrPlaceLost
 	}
 	return q.blocker(entries[:me], tag), nil
 }

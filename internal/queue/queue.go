@@ -11,12 +11,14 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
+	"github.com/zkrecipes/zkrecipes/fence"
 	"github.com/zkrecipes/zkrecipes/recipes"
 )
 
@@ -65,7 +67,12 @@ type Request struct {
 	Tag    Tag            // that the contender's name gets
 	Data   []byte         // of its znode
 	OnWait func(Position) // called when a position is known, and when it changes
-	Stay   bool           // end with ErrLost rather than queue again where the place is lost
+	Stay   bool           // end with ErrPlaceLost rather than queue again
+
+	Guards []fence.Installer // where the lease installs its token
+
+	Path   string // of the lock, where that is not the queue's directory
+	Before int    // how many stand before the first in the queue
 
 	// Grant makes the lease of a contender that is first; nil stands for one on
 	// its own znode. Spare is what else that needs of the session's budget.
@@ -79,9 +86,11 @@ type Position struct {
 	Holder recipes.Contender // the first of them
 }
 
-// errGone says that the place in the queue is lost: its znode or its session is
-// gone.
-var errGone = errors.New("place in the queue lost")
+// ErrPlaceLost says that the place in the queue is lost: its znode or its session
+// is gone. It bears the name of the package that returns it.
+var ErrPlaceLost = errors.New("lock: place in the queue lost")
+
+func (req *Request) path(q *Queue) string { return cmp.Or(req.Path, q.dir) }
 
 // Acquire queues up and waits for the turn. It returns a lease that is held, or
 // an error and no znode, or one that is being deleted in the background.
@@ -89,10 +98,10 @@ func (q *Queue) Acquire(ctx context.Context, req Request) (*recipes.Lease, error
 	for {
 		lease, err := q.attempt(ctx, req)
 		switch {
-		case !errors.Is(err, errGone):
+		case !errors.Is(err, ErrPlaceLost):
 			return lease, err
 		case req.Stay:
-			return nil, &recipes.WaitError{Path: q.dir, Err: fmt.Errorf("%w: %w", recipes.ErrLost, err)}
+			return nil, &recipes.WaitError{Path: req.path(q), Err: err}
 		}
 	}
 }
@@ -128,7 +137,7 @@ func (q *Queue) enqueue(ctx context.Context, req Request) (*recipes.Created, err
 	own, err := q.c.CreateProtected(ctx, q.Contender(req))
 	switch {
 	case errors.Is(err, recipes.ErrSessionExpired) && !errors.Is(err, recipes.ErrClosed):
-		return nil, fmt.Errorf("%w: %w", errGone, err)
+		return nil, fmt.Errorf("%w: %w", ErrPlaceLost, err)
 	case err != nil:
 		return nil, err
 	}
@@ -165,7 +174,7 @@ func (q *Queue) grant(ctx context.Context, own *recipes.Owned, req Request) (*re
 		return lease, PlaceLost(err)
 	}
 	lease, err := own.Session().Grant(ctx, recipes.Claim{
-		Path: q.dir, Nodes: []*recipes.Owned{own}, Shared: req.Tag.Shared,
+		Path: q.dir, Nodes: []*recipes.Owned{own}, Shared: req.Tag.Shared, Guards: req.Guards,
 	})
 	return lease, PlaceLost(err)
 }
@@ -174,7 +183,7 @@ func (q *Queue) grant(ctx context.Context, own *recipes.Owned, req Request) (*re
 func PlaceLost(err error) error {
 	if errors.Is(err, recipes.ErrNoNode) ||
 		errors.Is(err, recipes.ErrSessionExpired) && !errors.Is(err, recipes.ErrClosed) {
-		return fmt.Errorf("%w: %w", errGone, err)
+		return fmt.Errorf("%w: %w", ErrPlaceLost, err)
 	}
 	return err
 }

@@ -17,7 +17,7 @@ import (
 func (q *Queue) Try(ctx context.Context, req Request, sync bool) (lease *recipes.Lease, holder string, err error) {
 	for {
 		lease, holder, err = q.try(ctx, req, sync)
-		if !errors.Is(err, errGone) {
+		if !errors.Is(err, ErrPlaceLost) {
 			return lease, holder, err
 		}
 	}

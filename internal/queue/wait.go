@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/zkrecipes/zkrecipes/fence"
 	"github.com/zkrecipes/zkrecipes/recipes"
 )
 
@@ -16,12 +15,10 @@ type wait struct {
 	own *recipes.Owned
 	req Request
 
-	proof func()          // ends the renewals for one who is next in line, nil before
-	mine  <-chan struct{} // of the watch on its own znode, when next in line
-	due   bool            // the queue has to be looked at
-	last  Position        // as last told
-	told  bool
-	err   recipes.WaitError // what to say if the wait ends now
+	proof func()            // ends the renewals for one who is next in line, nil before
+	mine  <-chan struct{}   // of the watch on its own znode, when next in line
+	due   bool              // the queue has to be looked at
+	err   recipes.WaitError // what to say if the wait ends now; its position was told
 }
 
 func newWait(q *Queue, own *recipes.Owned, req Request) *wait {
@@ -37,7 +34,7 @@ func (w *wait) end() {
 
 // run waits until nobody stands in the contender's way.
 func (w *wait) run(ctx context.Context) error {
-	w.err.Path = w.q.dir
+	w.err.Path = w.req.path(w.q)
 	for {
 		first, err := w.step(ctx)
 		if err != nil {
@@ -51,10 +48,11 @@ func (w *wait) run(ctx context.Context) error {
 
 func (w *wait) failed(err error) error {
 	var told *recipes.WaitError // by what is waited for behind the queue
-	if errors.Is(err, errGone) || errors.As(err, &told) {
+	if errors.Is(err, ErrPlaceLost) || errors.As(err, &told) {
 		return err
 	}
 	w.err.Err = err
+	w.err.Holder.Age = w.q.Age(w.err.Holder.Created)
 	return &w.err
 }
 
@@ -67,7 +65,7 @@ func (w *wait) step(ctx context.Context) (first bool, err error) {
 	}
 	me := w.q.index(entries, w.own)
 	if me < 0 {
-		return false, errGone
+		return false, ErrPlaceLost
 	}
 	b := blocking(entries[:me], w.req.Tag)
 	if b.n == 0 {
@@ -111,13 +109,13 @@ func (w *wait) watch(ctx context.Context, before []entry, b blockers, timer <-ch
 		return false, err
 	}
 	defer watch.Stop()
-	w.err.Position, w.err.Behind, w.err.Identity = len(before), path, identity(data)
+	w.err.Behind = path
 	if b.n == 1 {
 		if err := w.nextInLine(ctx); err != nil {
 			return false, err
 		}
 	}
-	if err := w.tell(ctx, before, contender(path, b.last, data, stat)); err != nil {
+	if err := w.tell(ctx, before, w.q.show(before[:b.last], before[b.last], data, stat)); err != nil {
 		return false, err
 	}
 	return w.await(ctx, watch, timer)
@@ -168,10 +166,23 @@ func (w *wait) nextInLine(ctx context.Context) error {
 
 // tell says where the contender stands, if that has changed.
 func (w *wait) tell(ctx context.Context, before []entry, behind recipes.Contender) error {
-	if w.told && w.last.Ahead == len(before) {
+	position := len(before) + w.req.Before
+	if w.err.Position == position {
 		return nil
 	}
-	w.told, w.last.Ahead = true, len(before)
+	holder := behind
+	if behind.Position > 0 {
+		var err error
+		holder, err = w.q.read(ctx, w.s, nil, before[0])
+		if err != nil && !errors.Is(err, recipes.ErrNoNode) {
+			return err
+		}
+	}
+	if err := w.learnTime(ctx); err != nil {
+		return err
+	}
+	holder.Age = w.q.Age(holder.Created)
+	w.err.Position, w.err.Holder = position, holder
 	if fn := w.q.c.Trace().Waiting; fn != nil {
 		fn(recipes.WaitEvent{
 			ContenderEvent: recipes.ContenderEvent{Path: w.own.Path(), Session: w.s.ID(), Token: w.own.Token()},
@@ -179,28 +190,17 @@ func (w *wait) tell(ctx context.Context, before []entry, behind recipes.Contende
 			Behind:         behind.Path,
 		})
 	}
-	if w.req.OnWait == nil {
-		return nil
+	if w.req.OnWait != nil {
+		w.req.OnWait(Position{Ahead: position, Holder: holder})
 	}
-	w.last.Holder = behind
-	if behind.Position > 0 {
-		holder, err := w.q.read(ctx, w.s, before[0], 0)
-		if err != nil && !errors.Is(err, recipes.ErrNoNode) {
-			return err
-		}
-		w.last.Holder = holder
-	}
-	w.req.OnWait(w.last)
 	return nil
 }
 
-func contender(path string, position int, data []byte, stat recipes.Stat) recipes.Contender {
-	return recipes.Contender{
-		Path:     path,
-		Position: position,
-		Identity: identity(data),
-		Session:  stat.EphemeralOwner,
-		Token:    fence.Token(stat.Czxid),
-		Created:  stat.Created,
+// learnTime has the client know the servers' time, where its contender can tell:
+// once for a client, as a rule.
+func (w *wait) learnTime(ctx context.Context) error {
+	if _, known := w.q.c.ServerTime(); known || w.own.Token() != 0 {
+		return nil
 	}
+	return w.own.Load(ctx)
 }
