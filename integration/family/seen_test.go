@@ -123,6 +123,13 @@ func TestContendersOfAllKindsAreListedInTheirOrder(t *testing.T) {
 	require.Regexp(t, `^\d+\.\d+\.\d+\.\d+$`, list[1].Identity, "Curator shows its address")
 	require.Regexp(t, `^\d+-\d+$`, list[2].Identity, "what the peer stores")
 	require.Equal(t, "theirs", list[3].Identity, "kazoo's identifier")
+	for i, naming := range []recipes.Naming{recipes.NamingCurator, recipes.NamingCurator, recipes.NamingGoZooKeeper, recipes.NamingKazoo} {
+		require.Equal(t, naming, list[i].Naming)
+		require.Equal(t, recipes.KindMutex, list[i].Kind)
+		require.Equal(t, i == 0, list[i].Holds)
+		require.Positive(t, list[i].Age, "by the time that our own contender was told")
+		require.Less(t, list[i].Age, patience)
+	}
 	require.NoError(t, l.Release(p.ctx))
 	for i, peer := range all {
 		held := peer.Await(p.ctx, "theirs")

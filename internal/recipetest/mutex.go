@@ -163,8 +163,14 @@ func mutexQueue(s *suite) {
 	for i, identity := range []string{"first", "second"} {
 		require.Equal(s, i, list[i].Position)
 		require.Equal(s, identity, list[i].Identity)
+		require.Equal(s, i == 0, list[i].Holds)
 		require.NotZero(s, list[i].Created)
+		s.requireAge(list[i])
 	}
+	requireKinds(s, list, recipes.KindMutex, recipes.KindMutex)
+	stranger, err := s.contender().Queue(s.ctx)
+	require.NoError(s, err)
+	require.Zero(s, stranger[0].Age, "who has written nothing does not know the servers' time")
 	s.release(holder)
 	next := s.granted(wait)
 	require.Equal(s, list[1].Token, next.Token())

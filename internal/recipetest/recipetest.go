@@ -196,3 +196,20 @@ func (s *suite) release(l *recipes.Lease) {
 	require.NoError(s, l.Release(s.ctx))
 	require.ErrorIs(s, l.Err(), recipes.ErrReleased)
 }
+
+// requireKinds states what contenders contend for, by Curator's names.
+func requireKinds(s *suite, list []recipes.Contender, kinds ...recipes.Kind) {
+	s.Helper()
+	require.Len(s, list, len(kinds))
+	for i, c := range list {
+		require.Equal(s, kinds[i], c.Kind)
+		require.Equal(s, recipes.NamingCurator, c.Naming)
+	}
+}
+
+// requireAge states that a contender that came in this test has the age of one.
+func (s *suite) requireAge(c recipes.Contender) {
+	s.Helper()
+	require.Positive(s, c.Age)
+	require.Less(s, c.Age, patience)
+}

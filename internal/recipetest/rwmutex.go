@@ -16,6 +16,7 @@ func RWMutex(t *testing.T, dial Dialer) {
 		{"ReadersBehindAWaitingWriterWait", rwOrder},
 		{"TryLockAndTryRLockSayWhoIsInTheWay", rwTry},
 		{"DowngradeLetsNoWriterInAndKeepsTheToken", rwDowngrade},
+		{"QueueTellsWhoHolds", rwQueue},
 	})
 }
 
@@ -108,4 +109,24 @@ func rwDowngrade(s *suite) {
 	s.release(writer)
 	s.release(s.granted(r))
 	require.Empty(s, s.children())
+}
+
+func rwQueue(s *suite) {
+	a, b, c, d := s.rwContender(), s.rwContender(), s.rwContender(), s.rwContender()
+	r1 := s.held(a.RLock(s.ctx))
+	r2 := s.held(b.RLock(s.ctx))
+	w, _ := s.waits(c.places, c.Lock)
+	r, _ := s.waits(d.places, d.RLock)
+	list, err := d.Queue(s.ctx)
+	require.NoError(s, err)
+	requireKinds(s, list, recipes.KindReader, recipes.KindReader, recipes.KindWriter, recipes.KindReader)
+	for i, contender := range list {
+		require.Equal(s, i, contender.Position)
+		require.Equal(s, i < 2, contender.Holds)
+		s.requireAge(contender)
+	}
+	s.release(r1)
+	s.release(r2)
+	s.release(s.granted(w))
+	s.release(s.granted(r))
 }

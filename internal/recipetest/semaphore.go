@@ -22,6 +22,7 @@ func Semaphore(t *testing.T, dial Dialer) {
 		{"CancelledWaitLeavesNoZnode", semCancel},
 		{"AnotherLimitIsRefused", semOtherLimit},
 		{"ClosedClientGivesItsPermitsBack", semClose},
+		{"QueueTellsPermitsAndWhoWaitsForThem", semQueue},
 	})
 }
 
@@ -169,6 +170,22 @@ func semClose(s *suite) {
 	a.client.Close()
 	s.release(s.granted(wait))
 	s.requireNoPermits()
+}
+
+func semQueue(s *suite) {
+	a, b := s.semContender(2), s.semContender(2)
+	held := a.hold(2)
+	wait, _ := b.queue(1)
+	list, err := b.Queue(s.ctx)
+	require.NoError(s, err)
+	requireKinds(s, list, recipes.KindPermit, recipes.KindPermit, recipes.KindPermit)
+	for i, contender := range list {
+		require.Equal(s, i/2, contender.Position)
+		require.Equal(s, i < 2, contender.Holds)
+		s.requireAge(contender)
+	}
+	s.release(held)
+	s.release(s.granted(wait))
 }
 
 // permits are the znodes of those that are given out.
