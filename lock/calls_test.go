@@ -182,7 +182,7 @@ func TestDeadlineCountsForAllStepsTogether(t *testing.T) {
 func TestCancelAndGrantAreDecidedOnce(t *testing.T) {
 	t.Parallel()
 	rounds := 1000
-	if full {
+	if zkrtest.Full {
 		rounds = 10_000
 	}
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {

@@ -281,20 +281,24 @@ func TestWaiterWhoseEventIsLostLooksAgain(t *testing.T) {
 
 // CURATOR-18, CURATOR-3, Netflix/curator#265: closed in the window.
 func TestCloseWhileTheCreateIsUnderWay(t *testing.T) {
-	for name, keep := range map[string]func(*zktest.Hook) *zktest.Hook{
-		"before it is executed": func(h *zktest.Hook) *zktest.Hook { return h.Delay(100 * time.Millisecond) },
-		"after it was executed": func(h *zktest.Hook) *zktest.Hook { return h.DelayReply(100 * time.Millisecond) },
-		"reply lost":            (*zktest.Hook).DropReply,
+	for name, test := range map[string]struct {
+		keep func(*zktest.Hook) *zktest.Hook
+		gone time.Duration
+	}{
+		"before it is executed": {func(h *zktest.Hook) *zktest.Hook { return h.Delay(100 * time.Millisecond) }, time.Second},
+		"after it was executed": {func(h *zktest.Hook) *zktest.Hook { return h.DelayReply(100 * time.Millisecond) }, time.Second},
+		"reply lost":            {(*zktest.Hook).DropReply, T + 2*tick}, // with its session
 	} {
 		t.Run(name, func(t *testing.T) {
 			both(t, func(t *testing.T, srv *zktest.Server, a *party) {
-				kept := keep(srv.On(zktest.Match{Path: creation}))
+				kept := test.keep(srv.On(zktest.Match{Path: creation}))
 				waiting := a.lock(t.Context())
 				<-kept.Hit()
 				a.c.Close()
 				require.ErrorIs(t, failed(t, waiting, 0), recipes.ErrClosed)
-				time.Sleep(T + 2*tick)
+				time.Sleep(test.gone)
 				require.Empty(t, contenders(srv))
+				require.Empty(t, srv.Sessions())
 			})
 		})
 	}

@@ -26,7 +26,7 @@ func TestHandOverOfAnyKindCostsTheSameHoweverManyWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			costs := map[int]int{}
 			sizes := []int{2, 64}
-			if full {
+			if zkrtest.Full {
 				sizes = append(sizes, 1000)
 			}
 			for _, n := range sizes {

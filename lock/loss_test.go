@@ -101,8 +101,10 @@ func TestLossIsNoticedAfterABurstOfReconnects(t *testing.T) {
 		}
 		require.NoError(t, la.Err())
 		srv.ExpireSession(a.session())
-		ended(t, la, T)
-		release(t, granted(t, next, time.Second))
+		lb := granted(t, next, time.Second)
+		time.Sleep(2 * time.Second) // to connect, and be told; no callback has got so far
+		require.ErrorIs(t, la.Err(), recipes.ErrSessionExpired)
+		release(t, lb)
 	})
 }
 

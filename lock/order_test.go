@@ -227,7 +227,7 @@ func TestDirectoryThatIsReapedAllTheTime(t *testing.T) {
 func TestHandOverCostsTheSameHoweverManyWait(t *testing.T) {
 	costs := map[int]int{}
 	sizes := []int{3, 30}
-	if full {
+	if zkrtest.Full {
 		sizes = append(sizes, 1000)
 	}
 	for _, n := range sizes {
@@ -276,7 +276,7 @@ func TestDirectoriesAreContainersUnlessTheServerHasNone(t *testing.T) {
 func TestNamesThatWereUsedOnceLeaveNothing(t *testing.T) {
 	t.Parallel()
 	names := 500
-	if full {
+	if zkrtest.Full {
 		names = 10_000
 	}
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {

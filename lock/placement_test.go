@@ -167,7 +167,7 @@ func strikeAll(t *testing.T, lives []life) {
 		zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 			requests = run(t, srv, life, misfortune{name: "none"}, 0)
 		})
-		if !full {
+		if !zkrtest.Full {
 			requests = min(requests, life.small)
 		}
 		t.Logf("%s: %d requests", life.name, requests)

@@ -3,7 +3,6 @@ package lock_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -61,13 +60,12 @@ var manners = [][]recipes.Option{
 }
 
 func TestStormOfAllKinds(t *testing.T) {
-	seed, operations := uint64(1), int64(250)
-	if full {
-		seed, operations = uint64(time.Now().UnixNano()), 4000
+	operations := int64(250)
+	if zkrtest.Full {
+		operations = 4000
 	}
 	for _, w := range crowdWeathers {
-		t.Run(fmt.Sprintf("%s, seed %d", w.name, seed), func(t *testing.T) {
-			t.Parallel()
+		zkrtest.Storms(t, w.name, 1, 1, func(t *testing.T, seed uint64) {
 			zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 				newCrowd(t, srv, w, seed).rage(w, seed, operations)
 			}, zktest.WithFollowers(w.members-1))

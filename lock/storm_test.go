@@ -3,7 +3,6 @@ package lock_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -129,26 +128,18 @@ var weathers = []weather{
 }
 
 func TestStorm(t *testing.T) {
-	seeds, lasts := []uint64{1}, 3*time.Minute
-	if full {
+	lasts := 3 * time.Minute
+	if zkrtest.Full {
 		lasts = 20 * time.Minute
-		first := uint64(time.Now().UnixNano())
-		seeds = nil
-		for i := range uint64(40) {
-			seeds = append(seeds, first+i)
-		}
 	}
 	for _, w := range weathers {
-		for _, seed := range seeds {
-			t.Run(fmt.Sprintf("%s, seed %d", w.name, seed), func(t *testing.T) {
-				t.Parallel()
-				zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
-					s := &storm{t: t, srv: srv, r: rand.New(rand.NewPCG(seed, 0)), members: w.members, over: make(chan struct{})}
-					s.leases.t, s.leases.steals, s.leases.strict = t, w.steals, w.strict
-					s.rage(seed, w, lasts)
-				}, zktest.WithFollowers(w.members-1))
-			})
-		}
+		zkrtest.Storms(t, w.name, 1, 40, func(t *testing.T, seed uint64) {
+			zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+				s := &storm{t: t, srv: srv, r: rand.New(rand.NewPCG(seed, 0)), members: w.members, over: make(chan struct{})}
+				s.leases.t, s.leases.steals, s.leases.strict = t, w.steals, w.strict
+				s.rage(seed, w, lasts)
+			}, zktest.WithFollowers(w.members-1))
+		})
 	}
 }
 

@@ -2,6 +2,7 @@
 # Runs the tests of both modules; see make help for the ways to call it.
 #
 #   ZKR_STORM=small|full   the size of the storms
+#   ZKR_SEED=NUMBER        the only seed of the library's own, as one that failed says
 #   ZKR_REPORTS=FOLDER     where they write their reports when full; docs/proof
 #   ZK_SERVERS, ZK_PROVIDER, ZK_IMAGE, ZK_HOME, ZK_VERSION
 #                          the servers; see integration/zkserver
