@@ -28,6 +28,7 @@ var allowedImports = map[string][]string{
 	"fence/filefence": {"fence"},
 	"fence/httpfence": {"fence"},
 	"fence/sqlfence":  {"fence"},
+	"fence/zkfence":   {"fence", "recipes"},
 	"internal/zkconn": {"internal/leaseclock"},
 	"recipes":         {"fence", "internal/backoff", "internal/leaseclock", "internal/zkconn"},
 	"internal/queue":  {"fence", "recipes"},

@@ -63,11 +63,14 @@ func TestBaseIsAddedToTheTokensOfEveryKind(t *testing.T) {
 		e, err := election.New(c, "/x")
 		require.NoError(t, err)
 		for name, take := range map[string]func(context.Context) (*recipes.Lease, error){
-			"lock":      m.Lock,
-			"try":       m.TryLock,
-			"writer":    rw.Lock,
-			"reader":    rw.RLock,
-			"candidate": func(ctx context.Context) (*recipes.Lease, error) { term, err := e.Campaign(ctx); return term.Lease(), err },
+			"lock":   m.Lock,
+			"try":    m.TryLock,
+			"writer": rw.Lock,
+			"reader": rw.RLock,
+			"candidate": func(ctx context.Context) (*recipes.Lease, error) {
+				term, err := e.Campaign(ctx)
+				return term.Lease(), err
+			},
 		} {
 			l, err := take(t.Context())
 			require.NoError(t, err, name)

@@ -115,6 +115,9 @@ func (s *Session) end(reason error) {
 	<-s.joined
 }
 
+// Client returns the client whose session it is.
+func (s *Session) Client() *Client { return s.client }
+
 // ID returns the session's id, as the servers show it in their own listings.
 func (s *Session) ID() int64 { return s.conn.SessionID() }
 
