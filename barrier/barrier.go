@@ -3,6 +3,7 @@ package barrier
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/recipes"
@@ -33,6 +34,9 @@ func (b *Barrier) Path() string { return b.path }
 // Set sets the barrier. One that is set already stays as it is. If ctx ends
 // before the answer is there the barrier may be set or not, and the error is
 // recipes.ErrOutcomeUnknown too.
+//
+// Where the answer is lost the barrier is set once more if it is not there, so
+// that one that somebody has removed before Set returned may be set again.
 func (b *Barrier) Set(ctx context.Context) error {
 	return insist(ctx, b.c, func(s *recipes.Session) error {
 		err := s.MakePersistent(ctx, b.path, []byte(b.c.Identity()))
@@ -45,14 +49,42 @@ func (b *Barrier) Set(ctx context.Context) error {
 
 // Remove removes the barrier and lets everybody through. One that is not set is
 // no error. If ctx ends first it is as with Set.
+//
+// It removes no other barrier than the one that was set when it was called, or
+// when it first found one, however often it has to ask. That costs a committed
+// write more.
 func (b *Barrier) Remove(ctx context.Context) error {
-	return insist(ctx, b.c, func(s *recipes.Session) error {
-		err := s.Delete(ctx, b.path, -1)
-		if errors.Is(err, recipes.ErrNoNode) {
-			return nil
-		}
+	r := removal{b: b}
+	return insist(ctx, b.c, func(s *recipes.Session) error { return r.on(ctx, s) })
+}
+
+// removal is one Remove, over any number of sessions.
+type removal struct {
+	b   *Barrier
+	set int64 // transaction that set the barrier to be removed, 0 before one was seen
+}
+
+// on removes the barrier on one session. Where the answer to an earlier attempt
+// was lost that may have done it, and what is there by now be the next barrier,
+// which holds others back. The write before the look settles the earlier one,
+// and makes the server catch up.
+func (r *removal) on(ctx context.Context, s *recipes.Session) error {
+	if err := s.Barrier(ctx); err != nil {
 		return err
-	})
+	}
+	stat, set, err := s.Exists(ctx, r.b.path)
+	if err != nil {
+		return err
+	}
+	if !set || r.set != 0 && r.set != stat.Czxid {
+		return nil
+	}
+	r.set = stat.Czxid
+	err = s.Delete(ctx, r.b.path, -1)
+	if errors.Is(err, recipes.ErrNoNode) {
+		return nil
+	}
+	return err
 }
 
 // Wait returns when the barrier is not set. Who waits while it is removed and set
@@ -123,14 +155,23 @@ func awaitChange(ctx context.Context, s *recipes.Session, path string, watches .
 }
 
 // insist calls fn on the session in use, and again on that or the next one where
-// the answer was lost, or the session.
+// the answer was lost, or the session. An error after an attempt whose outcome is
+// unknown says that too, whatever the last attempt came to.
 func insist(ctx context.Context, c *recipes.Client, fn func(*recipes.Session) error) error {
+	unknown := false
 	for {
 		s, err := c.Session(ctx)
 		if err == nil {
 			err = fn(s)
 		}
-		if ctx.Err() != nil || !passing(err) {
+		again := ctx.Err() == nil && passing(err)
+		switch {
+		case errors.Is(err, recipes.ErrOutcomeUnknown):
+			unknown = true
+		case err != nil && unknown && !again:
+			err = fmt.Errorf("%w: %w", err, recipes.ErrOutcomeUnknown)
+		}
+		if !again {
 			return err
 		}
 	}

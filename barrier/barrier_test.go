@@ -2,6 +2,7 @@ package barrier_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,11 +49,13 @@ func TestBarrierHoldsWaitersBackUntilItIsRemoved(t *testing.T) {
 		zkrtest.Pending(t, waiters...)
 		time.Sleep(10 * T)
 		zkrtest.Pending(t, waiters...)
+		srv.ResetRequests()
 		require.NoError(t, b.Remove(t.Context()))
-		require.NoError(t, b.Remove(t.Context()), "again")
 		for _, w := range waiters {
 			require.NoError(t, returned(t, w, 0))
 		}
+		require.Zero(t, srv.Requests(zktest.OpExists, a.session()), "the event tells it all")
+		require.NoError(t, b.Remove(t.Context()), "again")
 	})
 }
 
@@ -174,6 +177,22 @@ func TestBarrierThatIsSetIsNotOverlooked(t *testing.T) {
 	}, zktest.WithFollowers(1))
 }
 
+// As above, when it is to be removed.
+func TestBarrierThatIsSetIsRemovedThroughAServerThatLagsBehind(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		require.NoError(t, srv.Member(1).Refuse(true))
+		a := join(t, srv)
+		require.NoError(t, srv.Member(1).Refuse(false))
+		require.NoError(t, srv.Member(0).Refuse(true))
+		b := join(t, srv)
+		srv.Member(1).SetLag(2 * time.Second)
+		require.NoError(t, a.Set(t.Context()))
+		require.NoError(t, b.Remove(t.Context()))
+		_, there := srv.Get(path)
+		require.False(t, there)
+	}, zktest.WithFollowers(1))
+}
+
 // ZOOKEEPER-4655: the event never comes.
 func TestWaiterWhoseEventIsLostLooksAgain(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
@@ -208,6 +227,58 @@ func TestSetAndRemoveAreSureToHappen(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Kind 1 of all faults: the answer to the removal is lost, and somebody sets the
+// barrier again before it can be asked for once more.
+func TestRemovalIsOfOneBarrierAndNotOfTheNext(t *testing.T) {
+	for name, expire := range map[string]bool{"in the same session": false, "in the next one": true} {
+		t.Run(name, func(t *testing.T) {
+			zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+				a, b := join(t, srv), join(t, srv)
+				require.NoError(t, b.Set(t.Context()))
+				lost := srv.On(zktest.Match{Op: zktest.OpDelete, Path: path}).DropReply()
+				removal := start(func() error { return a.Remove(t.Context()) })
+				<-lost.Hit()
+				a.cable.Refuse(true)
+				a.cable.Cut()
+				require.NoError(t, b.Set(t.Context()))
+				if expire {
+					srv.ExpireSession(a.session())
+				}
+				next := b.wait()
+				a.cable.Refuse(false)
+				require.NoError(t, returned(t, removal, T))
+				zkrtest.Pending(t, next)
+				require.NoError(t, a.Remove(t.Context()))
+				require.NoError(t, returned(t, next, 0))
+			})
+		})
+	}
+}
+
+// Who gives up when an answer was lost, and there is no connection to ask by, is
+// told that it may have happened.
+func TestOutcomeThatIsUnknownStaysUnknown(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a := join(t, srv)
+		require.NoError(t, srv.Create("/barriers", nil))
+		for _, fact := range []struct {
+			op   zktest.Op
+			call func(context.Context) error
+		}{{zktest.OpCreate, a.Set}, {zktest.OpDelete, a.Remove}} {
+			lost := srv.On(zktest.Match{Op: fact.op, Path: path}).DropReply()
+			call := start(func() error { return fact.call(soon(t, T/2)) })
+			<-lost.Hit()
+			a.cable.Refuse(true)
+			a.cable.Cut()
+			err := returned(t, call, T/2)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.ErrorIs(t, err, recipes.ErrOutcomeUnknown)
+			a.cable.Refuse(false)
+		}
+		require.NoError(t, a.Wait(t.Context()), "it was removed")
+	})
 }
 
 // The context bounds every wait.
@@ -279,5 +350,11 @@ func TestBarrierThatCannotBeIsRefused(t *testing.T) {
 			_, err = barrier.NewDouble(c, path, n)
 			require.ErrorContains(t, err, "between 1 and 4000")
 		}
+		// Whoever completes a round has to name all in one transaction.
+		long := "/" + strings.Repeat("x", 500)
+		_, err = barrier.NewDouble(c, long, 4000)
+		require.ErrorContains(t, err, "with so long a path want at most")
+		_, err = barrier.NewDouble(c, long, 1000)
+		require.NoError(t, err)
 	})
 }

@@ -9,9 +9,11 @@
 // Nothing else lets anybody through: no event of the connection, no other znode,
 // and nothing that a server shows which lags behind.
 //
-// A participant that gives up or dies is not counted, and nobody waits for it. No
-// call leaves a znode behind: what a participant has made is deleted in the
-// background when its call fails, until it is gone or its session is over.
+// A participant that gives up or dies is not counted, and nobody waits for it; one
+// that comes again is counted once. No call leaves a participant's znode behind:
+// it is deleted in the background when the call fails, until it is gone or its
+// session is over. The mark of a round under way may be left behind where all of
+// the round die; it lets nobody in, and the next to come delete it.
 //
 // # What is not guaranteed
 //

@@ -9,19 +9,17 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes"
 )
 
-// Errors of this package. They come wrapped; ask with errors.Is.
-var (
-	// ErrNotInside is returned by Leave when the participant has not entered.
-	ErrNotInside = errors.New("barrier: not inside: enter first")
-	// ErrLost is returned by Leave when the participant's place was lost before,
-	// with its session or because somebody deleted its znode. The others have not
-	// waited for it since.
-	ErrLost = errors.New("barrier: place lost")
-)
+// ErrNotInside is returned by Leave when the participant has not entered. It
+// comes wrapped; ask with errors.Is.
+var ErrNotInside = errors.New("barrier: not inside: enter first")
 
-// maxParticipants keeps the transaction that checks them within what servers
-// take.
-const maxParticipants = 4000
+// The transaction that begins a round checks all who make it up. It is kept
+// within what servers take, which is 1 MiB by default.
+const (
+	maxParticipants = 4000
+	maxTransaction  = 1_000_000
+	operation       = 64 // bytes of one, besides the path
+)
 
 // Double is one participant of a barrier through which n go together, in and
 // out: nobody is let in before n are there, nobody is let out before all are on
@@ -40,6 +38,7 @@ const maxParticipants = 4000
 type Double struct {
 	c           *recipes.Client
 	path, ready string
+	id          string // in the names of all its znodes
 	n           int
 
 	mu     sync.Mutex
@@ -60,7 +59,11 @@ func NewDouble(c *recipes.Client, path string, n int) (*Double, error) {
 	if n < 1 || n > maxParticipants {
 		return nil, fmt.Errorf("barrier: %s: %d participants: want between 1 and %d", path, n, maxParticipants)
 	}
-	return &Double{c: c, path: path, ready: path + "/" + readyName, n: n}, nil
+	d := &Double{c: c, path: path, ready: path + "/" + readyName, id: recipes.NewUUID(), n: n}
+	if most := maxTransaction / (c.ProtectedCost(path, d.nodeName()) + operation); n > most {
+		return nil, fmt.Errorf("barrier: %s: %d participants: with so long a path want at most %d", path, n, most)
+	}
+	return d, nil
 }
 
 // Path returns the barrier's path.
@@ -88,7 +91,7 @@ func (d *Double) Enter(ctx context.Context) error {
 func (d *Double) enter(ctx context.Context) (*recipes.Owned, error) {
 	for {
 		own, err := d.c.CreateProtected(ctx, recipes.Protected{
-			Dir: d.path, Name: "member-", Data: []byte(d.c.Identity()),
+			Dir: d.path, Name: d.nodeName(), Data: []byte(d.c.Identity()),
 		})
 		if err == nil {
 			e := entry{d: d, s: own.Session(), own: own.Owned}
@@ -106,6 +109,11 @@ func (d *Double) enter(ctx context.Context) (*recipes.Owned, error) {
 // Leave sets out and waits until all others have, too. ctx bounds the wait. The
 // participant is not inside any more, whatever Leave returns, and its znode is
 // gone or is being deleted in the background.
+//
+// It returns ErrNotInside to one that has not entered, and a *recipes.LostError,
+// which is a recipes.ErrLost, to one whose place was lost before, with its
+// session or because somebody deleted its znode. The others have not waited for
+// it since.
 func (d *Double) Leave(ctx context.Context) error {
 	d.mu.Lock()
 	own := d.own
@@ -126,28 +134,18 @@ func (d *Double) Leave(ctx context.Context) error {
 	return err
 }
 
-const readyName = "ready"
-
-// members are the names of the participants in a listing: like Curator and kazoo,
-// everything but ready.
-func members(names []string) []string {
-	out := make([]string, 0, len(names))
-	for _, name := range names {
-		if name != readyName {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
 func (d *Double) child(name string) string { return d.path + "/" + name }
 
 // name is that of a participant's znode.
 func (d *Double) name(own *recipes.Owned) string { return own.Path()[len(d.path)+1:] }
 
+// nodeName is what CreateProtected puts between what protects a name and its
+// number.
+func (d *Double) nodeName() string { return d.id + memberTag }
+
 // clear deletes a ready that nobody of its round has seen to. Between the look
 // and the deletion a round may have been completed, with a ready of its own: the
-// transaction tells which one it was, and that one is put back.
+// transaction tells which one it was, and that one is restored.
 func (d *Double) clear(ctx context.Context, s *recipes.Session, stale recipes.Stat) error {
 	res, err := s.Multi(ctx, recipes.SetOp(d.ready, nil, -1), recipes.DeleteOp(d.ready, -1))
 	switch {
@@ -158,11 +156,38 @@ func (d *Double) clear(ctx context.Context, s *recipes.Session, stale recipes.St
 	case err != nil || res[0].Stat.Czxid == stale.Czxid:
 		return err
 	}
-	return insist(ctx, d.c, func(s *recipes.Session) error {
-		err := s.MakePersistent(ctx, d.ready, []byte(d.c.Identity()))
-		if errors.Is(err, recipes.ErrNodeExists) {
-			return nil
+	return insist(ctx, d.c, func(s *recipes.Session) error { return d.restore(ctx, s, res[0].Stat.Czxid) })
+}
+
+// restore makes a ready anew that the given transaction had made, in one
+// transaction with a check that somebody is still there who came before it. Where
+// there is nobody that round is over, and its ready would let the next ones in
+// early.
+func (d *Double) restore(ctx context.Context, s *recipes.Session, made int64) error {
+	names, _, err := s.Children(ctx, d.path)
+	if errors.Is(err, recipes.ErrNoNode) {
+		return nil
+	}
+	for _, name := range members(names) {
+		stat, there, err := s.Exists(ctx, d.child(name))
+		if err != nil {
+			return err
 		}
-		return err
-	})
+		if !there || stat.Czxid > made {
+			continue
+		}
+		_, err = s.Multi(ctx, recipes.CheckOp(d.child(name), -1), d.makeReady(s))
+		switch {
+		case errors.Is(err, recipes.ErrNodeExists):
+			return nil
+		case !errors.Is(err, recipes.ErrNoNode):
+			return err
+		}
+	}
+	return err
+}
+
+// makeReady begins a round.
+func (d *Double) makeReady(s *recipes.Session) recipes.Op {
+	return recipes.CreateOp(d.ready, []byte(d.c.Identity()), recipes.Persistent, s.ParentACL())
 }

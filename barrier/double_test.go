@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -306,6 +307,109 @@ func TestReadyIsPutBackWhereTheWrongOneWasDeleted(t *testing.T) {
 	})
 }
 
+// As above, where the one that is late has left already, and takes so long that
+// the new round is over: what it puts back would let the next one in alone.
+func TestReadyOfARoundThatIsOverIsNotPutBack(t *testing.T) {
+	for _, at := range []zktest.Op{zktest.OpGetChildren2, zktest.OpMulti} { // before it looks, and before it writes
+		t.Run(at.String(), func(t *testing.T) {
+			zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+				a, b := inOrder(t, srv, several(t, srv, 2, 2))
+				late := srv.On(zktest.Match{Op: zktest.OpMulti, Session: b.session(), Path: path + "/ready"}).Hold()
+				leaving := b.leave()
+				zkrtest.Pending(t, leaving)
+				a.c.Close() // it would have gone last, and taken ready with it
+				<-late.Hit()
+				puttingBack := srv.On(zktest.Match{Op: at, Session: b.session()}).Hold()
+
+				ps := several(t, srv, 3, 2)
+				enterAll(t, ps[:2]...)
+				late.Release()
+				<-puttingBack.Hit()
+				require.NotContains(t, children(srv), "ready")
+				leaveAll(t, ps[:2]...)
+				alone := ps[2].enter()
+				zkrtest.Pending(t, alone)
+				puttingBack.Release()
+				require.NoError(t, returned(t, leaving, 0))
+				zkrtest.Pending(t, alone)
+				enterAll(t, ps[0])
+				require.NoError(t, returned(t, alone, 0))
+				leaveAll(t, ps[0], ps[2])
+				require.Empty(t, children(srv))
+			})
+		})
+	}
+}
+
+// A peer's ready may be one that nobody else may write to.
+func TestReadyThatMayNotBeReadOrWrittenIsDeletedAllTheSame(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		require.NoError(t, srv.Create("/barriers", nil))
+		require.NoError(t, srv.Create(path, nil))
+		require.NoError(t, srv.Create(path+"/ready", nil))
+		a, b := take(t, srv, 2), take(t, srv, 2)
+		srv.On(zktest.Match{Op: zktest.OpMulti, Session: a.session(), Path: path + "/ready"}).Error(zktest.NoAuth)
+		w := a.enter()
+		zkrtest.Pending(t, w)
+		require.NotContains(t, children(srv), "ready")
+		enterAll(t, b)
+		require.NoError(t, returned(t, w, 0))
+		leaveAll(t, a, b)
+	})
+}
+
+// inOrder has two enter, and returns them in the order of their names, of which
+// the first waits for the second on the way out with its own znode in place.
+func inOrder(t testing.TB, srv *zktest.Server, ps []*participant) (first, second *participant) {
+	t.Helper()
+	enterAll(t, ps...)
+	lowest, ok := srv.Get(path + "/" + slices.Min(children(srv)))
+	require.True(t, ok)
+	if lowest.Stat.EphemeralOwner == ps[0].session() {
+		return ps[0], ps[1]
+	}
+	return ps[1], ps[0]
+}
+
+// CURATOR-318: who gave up and comes again, while what it has left behind is still
+// there, is one participant and not two.
+func TestParticipantThatComesAgainIsCountedOnce(t *testing.T) {
+	for name, lose := range map[string]func(*zktest.Server, *participant){
+		"in the same session": func(srv *zktest.Server, a *participant) {
+			srv.On(zktest.Match{Op: zktest.OpDelete, Session: a.session()}).Delay(T)
+		},
+		"in another one": func(srv *zktest.Server, a *participant) { // ClickHouse#116690
+			srv.On(zktest.Match{Session: a.session()}).NewSession()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+				ps := several(t, srv, 3, 3)
+				ctx, cancel := context.WithCancel(t.Context())
+				gaveUp := start(func() error { return ps[0].Enter(ctx) })
+				zkrtest.Pending(t, gaveUp)
+				ps[0].cable.Refuse(true)
+				ps[0].cable.Cut()
+				lose(srv, ps[0])
+				cancel()
+				require.ErrorIs(t, returned(t, gaveUp, 0), context.Canceled)
+				again, other := ps[0].enter(), ps[1].enter()
+				ps[0].cable.Refuse(false)
+				time.Sleep(2 * time.Second)
+				require.Len(t, children(srv), 3, "what it has left behind is still there")
+				zkrtest.Pending(t, again, other)
+				time.Sleep(T + 2*tick)
+				require.Len(t, children(srv), 2)
+				zkrtest.Pending(t, again, other)
+				enterAll(t, ps[2])
+				require.NoError(t, returned(t, again, 0))
+				require.NoError(t, returned(t, other, 0))
+				leaveAll(t, ps...)
+			})
+		})
+	}
+}
+
 // A participant that dies inside is not waited for.
 func TestParticipantThatDiesDoesNotHangLeave(t *testing.T) {
 	for name, die := range map[string]struct {
@@ -347,13 +451,13 @@ func TestParticipantThatLostItsPlaceIsTold(t *testing.T) {
 		srv.ExpireSession(ps[0].session())
 		time.Sleep(2 * time.Second)
 		require.NoError(t, ps[1].Leave(t.Context()))
-		require.ErrorIs(t, ps[0].Leave(t.Context()), barrier.ErrLost)
+		require.ErrorIs(t, ps[0].Leave(t.Context()), recipes.ErrLost)
 		enterAll(t, ps...)
 		for _, name := range children(srv) {
 			require.NoError(t, srv.Delete(path+"/"+name))
 		}
 		for _, p := range ps {
-			require.ErrorIs(t, p.Leave(t.Context()), barrier.ErrLost)
+			require.ErrorIs(t, p.Leave(t.Context()), recipes.ErrLost)
 		}
 		require.Empty(t, children(srv))
 		enterAll(t, ps...)
@@ -626,7 +730,7 @@ func TestLeaveGoesOnInAnotherSession(t *testing.T) {
 			if gone {
 				zkrtest.Pending(t, wb)
 			} else {
-				require.ErrorIs(t, returned(t, wb, 0), barrier.ErrLost)
+				require.ErrorIs(t, returned(t, wb, 0), recipes.ErrLost)
 			}
 			require.NoError(t, a.Leave(t.Context()))
 			if gone {

@@ -81,17 +81,17 @@ func (e *entry) look(ctx context.Context) (in bool, err error) {
 	return false, err
 }
 
-// there reads who is there; the participant itself must be.
+// there reads who is there, each once; the participant itself must be.
 func (e *entry) there(ctx context.Context) ([]string, error) {
 	names, _, err := e.s.Children(ctx, e.d.path)
 	if err != nil {
 		return nil, gone(err)
 	}
-	there := members(names)
-	if !slices.Contains(there, e.d.name(e.own)) {
+	own := e.d.name(e.own)
+	if !slices.Contains(names, own) {
 		return nil, errGone
 	}
-	return there, nil
+	return distinct(members(names), own), nil
 }
 
 // complete begins the round, in one transaction with a check that those are
@@ -104,8 +104,7 @@ func (e *entry) complete(ctx context.Context, there []string) (in bool, err erro
 			ops = append(ops, recipes.CheckOp(e.d.child(name), -1))
 		}
 	}
-	data := []byte(e.d.c.Identity())
-	_, err = e.s.Multi(ctx, append(ops, recipes.CreateOp(e.d.ready, data, recipes.Persistent, e.s.ParentACL()))...)
+	_, err = e.s.Multi(ctx, append(ops, e.d.makeReady(e.s))...)
 	switch {
 	case err == nil:
 		return true, nil

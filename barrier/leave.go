@@ -3,9 +3,7 @@ package barrier
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/zkrecipes/zkrecipes/recipes"
 )
@@ -77,7 +75,7 @@ func (l *departure) list(ctx context.Context) ([]string, error) {
 	}
 	there := members(names)
 	if !slices.Contains(there, l.d.name(l.own)) {
-		return nil, fmt.Errorf("%w: %s: its znode is gone", ErrLost, l.d.path)
+		return nil, l.lostTo(errGone)
 	}
 	return there, nil
 }
@@ -85,9 +83,13 @@ func (l *departure) list(ctx context.Context) ([]string, error) {
 // lost marks errors after which the participant's znode is gone.
 func (l *departure) lost(err error) error {
 	if errors.Is(err, recipes.ErrNoNode) || errors.Is(err, recipes.ErrSessionExpired) {
-		return fmt.Errorf("%w: %s: %w", ErrLost, l.d.path, err)
+		return l.lostTo(err)
 	}
 	return err
+}
+
+func (l *departure) lostTo(cause error) error {
+	return &recipes.LostError{Path: l.d.path, Token: l.own.Token(), Session: l.s.ID(), Cause: cause}
 }
 
 func (l *departure) stillThere(names []string) {
@@ -170,9 +172,4 @@ func (l *departure) tidy(ctx context.Context, s *recipes.Session, names []string
 	if stat, there, err := s.Exists(ctx, l.d.ready); err == nil && there {
 		_ = l.d.clear(ctx, s, stat)
 	}
-}
-
-// isKazoo recognises kazoo's participants: 32 hexadecimal digits.
-func isKazoo(name string) bool {
-	return len(name) == 32 && strings.Trim(name, "0123456789abcdef") == ""
 }
