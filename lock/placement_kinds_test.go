@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/internal/recipetest"
 	"github.com/zkrecipes/zkrecipes/lock"
 	"github.com/zkrecipes/zkrecipes/recipes"
 )
@@ -86,8 +87,8 @@ func acquiring(n int) func(*party) asking {
 // counted has grants counted as permits.
 func counted(n int, prepare func(*placement)) func(*placement) {
 	return func(p *placement) {
-		count := permits{t: p.t, limit: limit, steals: p.leases.steals}
-		p.note = func(l *recipes.Lease) { count.add(l, n) }
+		count := recipetest.Permits{T: p.t, Limit: limit, Steals: p.leases.Steals}
+		p.note = func(l *recipes.Lease) { count.Add(l, n) }
 		prepare(p)
 	}
 }
@@ -115,7 +116,7 @@ func inMiddle(prepare func(*placement)) func(*placement) {
 		p.note = func(l *recipes.Lease) {
 			token := l.TokenOf(members[1])
 			require.NotZero(p.t, token)
-			p.leases.addMember(l, token)
+			p.leases.AddMember(l, token)
 		}
 		prepare(p)
 	}

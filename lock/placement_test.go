@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/internal/recipetest"
 	"github.com/zkrecipes/zkrecipes/internal/zkrtest"
 	"github.com/zkrecipes/zkrecipes/lock"
 	"github.com/zkrecipes/zkrecipes/recipes"
@@ -26,7 +27,7 @@ type placement struct {
 	id     int64  // of its session when the fault is armed
 	ctx    context.Context
 	cancel context.CancelFunc
-	leases ledger
+	leases recipetest.Ledger
 	note   func(*recipes.Lease) // of every grant
 }
 
@@ -190,8 +191,8 @@ func strikeAll(t *testing.T, lives []life) {
 // run goes through one life, and returns how many requests it took.
 func run(t *testing.T, srv *zktest.Server, life life, m misfortune, n int) int {
 	p := &placement{t: t, srv: srv, a: join(t, srv)}
-	p.leases.t, p.leases.steals = t, m.steals
-	p.note = p.leases.add
+	p.leases.T, p.leases.Steals = t, m.steals
+	p.note = p.leases.Add
 	p.ctx, p.cancel = context.WithTimeout(t.Context(), 10*T)
 	defer p.cancel()
 	next := join(t, srv).Lock

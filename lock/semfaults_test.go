@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/internal/recipetest"
 	"github.com/zkrecipes/zkrecipes/internal/zkrtest"
 	"github.com/zkrecipes/zkrecipes/lock"
 	"github.com/zkrecipes/zkrecipes/recipes"
@@ -150,7 +151,7 @@ func TestTryAcquireGoesOnInAnotherSession(t *testing.T) {
 func TestThoseWhoTryGetNoMorePermitsThanThereAre(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 		const limit = 2
-		p := permits{t: t, limit: limit}
+		p := recipetest.Permits{T: t, Limit: limit}
 		var wg sync.WaitGroup
 		var clients []*recipes.Client
 		for i := range 6 {
@@ -176,7 +177,7 @@ func TestThoseWhoTryGetNoMorePermitsThanThereAre(t *testing.T) {
 							t.Errorf("try: %v", err)
 							return
 						}
-						p.add(l, 1)
+						p.Add(l, 1)
 						time.Sleep(time.Duration(r.IntN(300)) * time.Millisecond)
 						if err := l.Release(t.Context()); err != nil {
 							t.Errorf("release: %v", err)
@@ -189,7 +190,7 @@ func TestThoseWhoTryGetNoMorePermitsThanThereAre(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		require.Empty(t, srv.Children(semPath+"/leases"))
 		require.Empty(t, srv.Children(semPath+"/locks"))
-		require.Greater(t, len(p.held), 50)
+		require.Greater(t, p.Grants(), 50)
 		for _, c := range clients {
 			requireUnused(t, c)
 		}
@@ -308,38 +309,4 @@ func TestTacitLimitIsNeitherStoredNorChecked(t *testing.T) {
 		require.Equal(t, "7", string(z.Data))
 		requireUnused(t, c)
 	})
-}
-
-// permits checks that no more of them are held than there are, each by its
-// holder's own clock.
-type permits struct {
-	t      testing.TB
-	limit  int
-	steals bool // strangers delete permits and end sessions
-
-	mu   sync.Mutex
-	held []permit
-}
-
-type permit struct {
-	granting
-	n int
-}
-
-// add takes in n permits at the instant of their grant. One that is not proven
-// yet promises no more than an eighth of the timeout.
-func (p *permits) add(l *recipes.Lease, n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := time.Now()
-	sum := n
-	for _, old := range p.held {
-		if left := old.Remaining(); left > 0 && now.Sub(old.at)+left > T/8 {
-			sum += old.n
-		}
-	}
-	if sum > p.limit && !p.steals {
-		p.t.Errorf("%v: %d permits held, of %d", now, sum, p.limit)
-	}
-	p.held = append(p.held, permit{granting{l, now, l.Token(), true}, n})
 }

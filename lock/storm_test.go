@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkrecipes/zkrecipes/internal/recipetest"
 	"github.com/zkrecipes/zkrecipes/internal/zkrtest"
 	"github.com/zkrecipes/zkrecipes/lock"
 	"github.com/zkrecipes/zkrecipes/recipes"
@@ -23,7 +24,7 @@ type storm struct {
 	srv     *zktest.Server
 	r       *rand.Rand // of the chaos; each party has its own
 	parties []*party
-	leases  ledger
+	leases  recipetest.Ledger
 	members int
 	leader  int
 	over    chan struct{} // closed when the faults have stopped
@@ -136,7 +137,7 @@ func TestStorm(t *testing.T) {
 		zkrtest.Storms(t, w.name, 1, 40, func(t *testing.T, seed uint64) {
 			zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 				s := &storm{t: t, srv: srv, r: rand.New(rand.NewPCG(seed, 0)), members: w.members, over: make(chan struct{})}
-				s.leases.t, s.leases.steals, s.leases.strict = t, w.steals, w.strict
+				s.leases.T, s.leases.Steals, s.leases.Strict = t, w.steals, w.strict
 				s.rage(seed, w, lasts)
 			}, zktest.WithFollowers(w.members-1))
 		})
@@ -159,13 +160,13 @@ func (s *storm) rage(seed uint64, w weather, lasts time.Duration) {
 	s.calm()
 	close(s.over)
 	workers.Wait()
-	s.t.Logf("%d grants, %d overlaps before their proof", s.leases.grants(), s.leases.early)
-	require.Greater(s.t, s.leases.grants(), int(lasts/time.Minute))
+	s.t.Logf("%d grants, %d overlaps before their proof", s.leases.Grants(), s.leases.Early())
+	require.Greater(s.t, s.leases.Grants(), int(lasts/time.Minute))
 
 	// Everybody is served, and nothing remains.
 	for _, p := range s.parties {
 		l := granted(s.t, p.lock(s.t.Context()), 3*T)
-		s.leases.add(l)
+		s.leases.Add(l)
 		require.NoError(s.t, l.Release(s.t.Context()))
 	}
 	time.Sleep(2 * T)
@@ -209,7 +210,7 @@ func (s *storm) work(p *party, r *rand.Rand) {
 		cancel()
 		switch {
 		case err == nil:
-			s.leases.add(l)
+			s.leases.Add(l)
 			s.hold(l, r)
 		case l != nil:
 			s.t.Errorf("a lease and an error: %v", err)

@@ -3,7 +3,8 @@
 // against real ones in those of integration. Facts that need virtual time or a
 // fault at a chosen moment are with the recipes themselves.
 //
-// The suite awaits events and never sleeps; its time is real.
+// The suite awaits events and never sleeps; its time is real. [Crowd] is apart from
+// it: a random history, to be run under faults on real or virtual time.
 package recipetest
 
 import (
