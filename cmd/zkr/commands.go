@@ -49,6 +49,7 @@ func commands() []command {
 		lockCommand(),
 		electCommand(),
 		leaderCommand(),
+		fenceCommand(),
 		demoCommand(),
 		testserverCommand(),
 		helpCommand(),

@@ -33,6 +33,7 @@ var exitCodes = []struct{ code, meaning string }{
 	{"75", "lock, elect: not acquired or not elected: --wait is over, or somebody\nhas the lock and --try was given"},
 	{"79", "leader: there is none"},
 	{"80", "lock, elect --once: the lease was lost or about to be, so the command was\nstopped; also where the command then exited with 0"},
+	{"81", "fence show: what stands at the resource is ahead of the ensemble"},
 	{"126", "lock, elect: the command cannot be run"},
 	{"127", "lock, elect: the command was not found"},
 	{"128+n", "lock, elect: the command died by signal n, or zkr did while it was waiting;\nleader --watch: it was ended by signal n"},
