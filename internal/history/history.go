@@ -10,6 +10,7 @@ package history
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -200,4 +201,9 @@ func byKey[T any](all []T, key func(T) string) [][]T {
 	return groups
 }
 
-func holdsByPath(all []Hold) [][]Hold { return byKey(all, func(h Hold) string { return h.Path }) }
+// holdsByPath leaves out what an operator had taken before it was granted: its
+// holder had not heard of it yet.
+func holdsByPath(all []Hold) [][]Hold {
+	all = slices.DeleteFunc(slices.Clone(all), func(h Hold) bool { return h.Deleted != 0 && h.Deleted <= h.From })
+	return byKey(all, func(h Hold) string { return h.Path })
+}

@@ -48,6 +48,7 @@ func TestHoldsBreakTheRulesTheyBreak(t *testing.T) {
 		"a promise is over once seen to be":       {[]history.Hold{with(hold(ex, 10, 20), func(h *history.Hold) { h.End = 23 }), hold(ex, 24, 30)}, nil},
 		"a hold behind one that was short":        {[]history.Hold{hold(ex, 10, 40), hold(ex, 11, 12), hold(ex, 30, 31)}, []string{"overlap", "overlap"}},
 		"the operator took it":                    {[]history.Hold{with(hold(ex, 10, 20), deleted), hold(ex, 19, 30)}, nil},
+		"the operator took it before it knew":     {[]history.Hold{with(hold(ex, 10, 30), func(h *history.Hold) { h.Deleted, h.Token = 9, 2 }), hold(ex, 8, 12)}, nil},
 		"before the operator took it":             {[]history.Hold{with(hold(ex, 10, 20), deleted), hold(ex, 17, 30)}, []string{"overlap"}},
 		"on different paths":                      {[]history.Hold{hold(ex, 10, 20), with(hold(ex, 15, 30), func(h *history.Hold) { h.Path = "q" })}, nil},
 		"readers together":                        {[]history.Hold{hold(sh, 10, 20), hold(sh, 11, 20)}, nil},
@@ -148,6 +149,8 @@ func TestThroughAlone(t *testing.T) {
 			stay("a", 1, 11, 20, 31), stay("b", 10, 12, 30, 32), stay("a", 33, 34, 0, 0)}, true},
 		"a third one joins": {[]history.Stay{
 			stay("a", 1, 11, 20, 31), stay("b", 10, 12, 30, 32), stay("c", 25, 26, 28, 0)}, false},
+		"joins those on their way out": {[]history.Stay{stay("a", 1, 11, 20, 0), stay("b", 10, 12, 21, 0), stay("c", 25, 26, 0, 0)}, false},
+		"comes when all are out":       {[]history.Stay{stay("a", 1, 11, 20, 22), stay("b", 10, 12, 21, 23), stay("c", 25, 26, 0, 0)}, true},
 		"the other dies inside":        {[]history.Stay{stay("a", 1, 11, 20, 31), dead(stay("b", 10, 12, 0, 0), 25, 40)}, false},
 		"the other dies too late":      {[]history.Stay{stay("a", 1, 11, 20, 24), dead(stay("b", 10, 12, 0, 0), 25, 40)}, true},
 		"a dead one is counted a time": {[]history.Stay{dead(stay("a", 1, 0, 0, 0), 5, 40), stay("b", 10, 30, 0, 0)}, false},

@@ -24,15 +24,14 @@ func Starved(waits []Wait, l Limits) []Violation {
 // ThroughAlone finds participants that a double barrier let in before so many
 // were there, or out before all had set out.
 //
-// Who comes when a round is under way joins it, so what counts is whether so
-// many were there at one instant of the round: since somebody was there without
-// a break.
+// What counts is whether so many were there at one instant since nobody was. Who
+// comes while somebody is on the way out still joins that round.
 func ThroughAlone(stays []Stay) []Violation {
 	var found []Violation
 	for _, group := range byKey(stays, func(s Stay) string { return s.Path }) {
 		changes := presence(group)
 		for _, s := range group {
-			if most := mostInRound(changes, s.Entered); s.Entered != 0 && most < s.N {
+			if most := mostInRound(changes, s.Entered); s.Entered != 0 && most < s.N && !s.joins(group) {
 				found = append(found, Violation{"barrier", s.Path, fmt.Sprintf("%s went in at %v with %d of %d there", s.Who, s.Entered, most, s.N)})
 			}
 			if s.Left == 0 {
@@ -46,6 +45,14 @@ func ThroughAlone(stays []Stay) []Violation {
 		}
 	}
 	return found
+}
+
+// joins tells whether a participant may have found a round under way.
+func (s Stay) joins(group []Stay) bool {
+	return slices.ContainsFunc(group, func(o Stay) bool {
+		out := cmp.Or(o.Left, o.Gone)
+		return o != s && o.Entered != 0 && o.Entered <= s.Entered && (out == 0 || out >= s.Asked)
+	})
 }
 
 // settledBy tells whether the participant had set out or died by then.
