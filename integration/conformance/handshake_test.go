@@ -2,6 +2,8 @@ package conformance_test
 
 import (
 	"encoding/binary"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -180,6 +182,39 @@ func TestBodiesThatCannotBeDecodedGetTheSameCodes(t *testing.T) {
 		a.exists("").ok()
 		require.Equal(s.t, before+onNewer[int64](s, 8, 1), a.ping().zxid)
 	}, "3.9 refuses a write that it cannot decode before it takes a transaction, a multi aside")
+}
+
+// A length of -1 stands for null. What is below it, and what is more than the
+// frame holds, has to mean the same on all servers too.
+func TestLengthsThatMakeNoSenseGetTheSameCodes(t *testing.T) {
+	onAll(t, func(s *script) {
+		a := s.open("a")
+		path := jute.Marshal(s.path("/x"))
+		for _, n := range []int32{-1, -2, math.MinInt32, 1 << 30} {
+			a.raw(jute.OpCreate, path, length(0), length(n), length(0)) // an ACL
+			a.raw(jute.OpSetACL, path, length(n), length(-1))           // an ACL
+			a.raw(jute.OpSetWatches, make([]byte, 8), length(0), length(0), length(n))
+			a.raw(jute.OpSetData, jute.Marshal(s.path("")), length(n), length(-1)) // data
+			for _, o := range []jute.Op{
+				jute.OpExists, jute.OpGetData, jute.OpGetChildren2, jute.OpGetACL, jute.OpGetAllChildrenNumber, jute.OpDelete,
+			} {
+				a.raw(o, length(n), length(1)) // a path
+			}
+			a.raw(jute.OpReconfig, length(-1), length(-1), length(n), make([]byte, 8)) // which has strings that may be null
+		}
+	}, "3.9 refuses a write that it cannot decode before it takes a transaction")
+}
+
+func length(n int32) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
+
+// raw sends a request whose body need not be a record.
+func (a *session) raw(o jute.Op, body ...[]byte) {
+	a.s.t.Helper()
+	a.LastXid++
+	head := jute.Marshal(&jute.RequestHeader{Xid: a.LastXid, Op: o})
+	require.NoError(a.s.t, a.SendRaw(frame(slices.Concat(append([][]byte{head}, body...)...))))
+	a.s.note("%s: %v %x", a.name, o, body[len(body)-2:])
+	a.decode(o, a.receive())
 }
 
 func TestFramesThatMakeNoSenseEndTheConnection(t *testing.T) {

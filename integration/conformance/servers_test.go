@@ -72,10 +72,18 @@ func realEnsemble(version string) func(*testing.T) []string {
 		defer cancel()
 		leader, err := e.Leader(ctx)
 		require.NoError(t, err)
+		t.Cleanup(func() {
+			for _, s := range e.Servers {
+				if t.Failed() {
+					t.Logf("%v logged at last:\n%s", s, s.LogTail(40))
+				}
+			}
+		})
 		addrs := []string{leader.DirectAddr()}
 		for _, follower := range e.Followers(ctx) {
 			addrs = append(addrs, follower.DirectAddr())
 		}
+		keepAwake(t, addrs)
 		return addrs
 	}
 }

@@ -16,7 +16,8 @@ type Coder interface {
 	Buffer(*[]byte)
 	String(*string)
 	// count walks the length of a vector, -1 for nil, and returns it. least
-	// is the least number of bytes an element takes.
+	// is the least number of bytes an element takes. A length below -1 counts as
+	// 0, as in a real server.
 	count(n, least int) int
 	decoding() bool
 }

@@ -67,23 +67,40 @@ func (d *Decoder) Int64(v *int64) {
 // Buffer copies, so that a decoded record does not hold its whole frame.
 func (d *Decoder) Buffer(v *[]byte) {
 	*v = nil
-	if n := d.count(0, 1); n >= 0 && d.err == nil {
+	if n := d.length(); n >= 0 && d.err == nil {
 		*v = append(make([]byte, 0, n), d.take(n)...)
 	}
 }
 
-// String replaces what is not UTF-8, as Java does. A null string, which no
-// client sends on purpose, reads as an empty one.
+// String replaces what is not UTF-8, as Java does. No field of type string may
+// be null: a real server stumbles over one, but in a sync, getEphemerals, a
+// request about watches and the scheme of an ACL, where no client sends it.
 func (d *Decoder) String(v *string) {
-	*v = ""
-	if n := d.count(0, 1); n > 0 {
-		*v = strings.ToValidUTF8(string(d.take(n)), "\uFFFD")
+	n := d.length()
+	if n < 0 {
+		d.fail(ErrLength)
 	}
+	*v = strings.ToValidUTF8(string(d.take(max(n, 0))), "\uFFFD")
+}
+
+// length returns the length of a buffer or a string, -1 for nil.
+func (d *Decoder) length() int {
+	var n int32
+	d.Int32(&n)
+	return d.check(int(n), 1)
 }
 
 func (d *Decoder) count(_, least int) int {
 	var n int32
 	d.Int32(&n)
+	if n < -1 {
+		n = 0
+	}
+	return d.check(int(n), least)
+}
+
+// check returns a number of elements if there can be so many.
+func (d *Decoder) check(n, least int) int {
 	if d.err != nil || n == -1 {
 		return -1
 	}
@@ -91,7 +108,7 @@ func (d *Decoder) count(_, least int) int {
 		d.fail(ErrLength)
 		return -1
 	}
-	return int(n)
+	return n
 }
 
 func (d *Decoder) decoding() bool { return true }

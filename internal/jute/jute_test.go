@@ -2,8 +2,10 @@ package jute_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"reflect"
 	"runtime"
 	"testing"
@@ -124,6 +126,23 @@ func TestLengthsBeyondTheInputAllocateNothing(t *testing.T) {
 			require.ErrorIs(t, err, ErrLength)
 		}), uint64(1<<20), "%T", r)
 	}
+}
+
+func TestLengthsBelowZero(t *testing.T) {
+	length := func(n int32) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
+	for _, n := range []int32{-1, -2, math.MinInt32} {
+		_, err := Unmarshal(length(n), new(PathRequest))
+		require.ErrorIs(t, err, ErrLength, "a string is never null")
+	}
+	_, err := Unmarshal(append(make([]byte, 24), length(-2)...), new(ConnectRequest))
+	require.ErrorIs(t, err, ErrLength, "a buffer may be, by -1")
+	var list ListReply
+	_, err = Unmarshal(length(-1), &list)
+	require.NoError(t, err)
+	require.Nil(t, list.Names)
+	_, err = Unmarshal(length(-2), &list)
+	require.NoError(t, err)
+	require.Equal(t, []string{}, list.Names)
 }
 
 func TestFrameMemoryGrowsWithWhatArrives(t *testing.T) {
