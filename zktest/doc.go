@@ -23,9 +23,16 @@
 // connections per address nor requests under way; the client of a session that
 // expires is not told of its own events before its connection closes; children
 // come in another order, as arbitrary; four-letter words are all allowed, and
-// there are six. It follows 3.8.0 where later versions differ: there exists
-// needs the permission to read, events carry their transaction, and a watch set
-// once does not replace a persistent one.
+// there are six. A write is done as soon as the leader has it, so that no two
+// overlap there. Sequential names given out at once where the numbers end turn
+// negative on a real server, and stick here, but for those of one multi (see
+// SetCreateCounter); and a part of a multi that it cannot read to its end shows,
+// now and then, to what is sent right behind it to a real server of 3.8, never
+// here.
+//
+// It follows 3.8.0 where later versions differ: there exists needs the
+// permission to read, events carry their transaction, and a watch set once does
+// not replace a persistent one.
 //
 // # Virtual time
 //
@@ -40,6 +47,12 @@
 //		...
 //		time.Sleep(time.Minute) // of virtual time
 //	})
+//
+// Time stands still when the test's function and its cleanups have returned:
+// what sleeps then never wakes, and the bubble fails. A test has to see to the
+// end of all that it has begun, and to wait for what ends by itself. A
+// recipes.Dial in vain is such a thing: it closes its connection in the
+// background, one to two seconds after it has failed.
 //
 // # Faults
 //

@@ -33,7 +33,7 @@ func (m *Member) CutLeader(yes bool) {
 // StallLeader holds back what travels between this member and its leader in
 // the given directions, and only in these; 0 lets everything go. ToServer is
 // the way to the leader. For longer than the sync limit it is as with
-// CutLeader.
+// CutLeader. A member that leads has no leader: nothing happens.
 func (m *Member) StallLeader(dir Direction) {
 	s := m.srv
 	s.mu.Lock()

@@ -97,13 +97,13 @@ func writeReply(x *txn, results []result) (jute.Record, jute.Code) {
 // reconfigRequest is decoded and then refused: reconfiguration is disabled in
 // a real server too, unless its operator says otherwise.
 type reconfigRequest struct {
-	joining, leaving, members string
+	joining, leaving, members []byte // strings, of which some are null
 	config                    int64
 }
 
 func (r *reconfigRequest) Fields(c jute.Coder) {
-	c.String(&r.joining)
-	c.String(&r.leaving)
-	c.String(&r.members)
+	c.Buffer(&r.joining)
+	c.Buffer(&r.leaving)
+	c.Buffer(&r.members)
 	c.Int64(&r.config)
 }

@@ -65,8 +65,9 @@ func (s *Server) operated(op jute.Op, body jute.Record) error {
 // SetCreateCounter sets the counter from which a znode's next sequential child
 // takes its number. At 2147483647, the end of its range, a real server sticks:
 // creates one after the other all get that number. When several overlap, the
-// later ones get -2147483648 and up; here that is so within a multi, and after
-// the counter was set to a negative number.
+// later ones get -2147483648 and up, and so it is with nearly all that come in
+// numbers; here that is so within a multi, and after the counter was set to a
+// negative number.
 func (s *Server) SetCreateCounter(path string, n int32) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
