@@ -24,6 +24,11 @@ var knows = map[string][]recipes.Option{
 // pinned runs a test with a holder that knows one server only, and another
 // party that waits behind it at another one.
 func pinned(t *testing.T, at int, test func(t *testing.T, srv *zktest.Server, la *recipes.Lease, next <-chan result)) {
+	pinnedFor(t, at, 5*T+T/9, test)
+}
+
+// pinnedFor is pinned with a lease that has been held for the given time.
+func pinnedFor(t *testing.T, at int, held time.Duration, test func(t *testing.T, srv *zktest.Server, la *recipes.Lease, next <-chan result)) {
 	for name, opts := range knows {
 		t.Run(name, func(t *testing.T) {
 			zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
@@ -32,7 +37,7 @@ func pinned(t *testing.T, at int, test func(t *testing.T, srv *zktest.Server, la
 				b := joinAt(t, srv, addrs[2], opts...)
 				la := a.hold()
 				next := b.wait()
-				time.Sleep(5*T + T/9)
+				time.Sleep(held)
 				require.NoError(t, la.Err())
 				test(t, srv, la, next)
 			}, zktest.WithFollowers(2), zktest.WithSyncLimit(20))

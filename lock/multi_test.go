@@ -105,7 +105,7 @@ func TestMultisInOppositeOrderDoNotDeadlock(t *testing.T) {
 		rounds := func(m *lock.Multi) <-chan zkrtest.Result[int] {
 			return zkrtest.Go(func() (int, error) {
 				for i := range 200 {
-					if err := m.Do(t.Context(), func(context.Context, *recipes.Lease) error { return nil }); err != nil {
+					if err := m.Do(soon(t, time.Hour), func(context.Context, *recipes.Lease) error { return nil }); err != nil {
 						return i, err
 					}
 				}

@@ -2,6 +2,7 @@ package lock_test
 
 import (
 	"context"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,9 @@ const (
 	T    = zkrtest.Timeout
 	tick = zkrtest.Tick
 )
+
+// full says whether storms run in full.
+var full = os.Getenv("ZKR_STORM") == "full"
 
 // party is a client with a cable of its own and the lock at path.
 type party struct {
@@ -69,6 +73,15 @@ func (p *party) wait() <-chan result {
 	r := p.lock(p.t.Context())
 	zkrtest.Pending(p.t, r)
 	return r
+}
+
+// waitUntil is wait for one that can be told to give up.
+func (p *party) waitUntil() (<-chan result, context.CancelFunc) {
+	p.t.Helper()
+	ctx, cancel := context.WithCancel(p.t.Context())
+	r := p.lock(ctx)
+	zkrtest.Pending(p.t, r)
+	return r, cancel
 }
 
 // granted waits for the lock, and for no longer than the given time.
