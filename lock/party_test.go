@@ -2,7 +2,6 @@ package lock_test
 
 import (
 	"context"
-	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,9 +19,6 @@ const (
 	T    = zkrtest.Timeout
 	tick = zkrtest.Tick
 )
-
-// full says whether storms run in full.
-var full = os.Getenv("ZKR_STORM") == "full"
 
 // party is a client with a cable of its own and the lock at path.
 type party struct {
