@@ -54,7 +54,7 @@ public final class CuratorPeer {
         }
         client.getConnectionStateListenable().addListener((c, state) -> {
             if (!state.isConnected()) {
-                say("suspended", "-", 0, now(), 0);
+                say("suspended", "-", 0, now(), 0, state.name());
             }
         });
         say("ready", "-", client.getZookeeperClient().getZooKeeper().getSessionId(), now(), 0);

@@ -44,7 +44,8 @@
 //	revoked, asked: at the one who holds, and at the one who wants
 //	participant a contender, its identity in TEXT; done ends the list
 //	suspended the connection is lost, at FROM, for NAME -: who holds something
-//	         may not rely on it any longer
+//	         may not rely on it any longer; Curator's state in TEXT, SUSPENDED
+//	         or, later, LOST
 //	set, removed (begun at FROM), passed: of a barrier
 //	failed   why is on standard error
 //	ready    comes first of all, for NAME -, with the session's id as TOKEN

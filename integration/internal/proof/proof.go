@@ -67,6 +67,24 @@ func (r *Report) Table(rows [][]string) {
 	r.Printf("\n%s", b.String())
 }
 
+// Attach keeps a file beside the report, of its name and this extension, and
+// links it.
+func (r *Report) Attach(ext string, data []byte) {
+	r.t.Helper()
+	if !Full() {
+		return
+	}
+	dir, err := folder()
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, r.name+"."+ext), data, 0o644)
+	}
+	if err != nil {
+		r.t.Errorf("proof: %v", err)
+		return
+	}
+	r.Printf("![%s](%s.%s)", r.title, r.name, ext)
+}
+
 func (r *Report) end() {
 	if !Full() || r.t.Skipped() {
 		return
