@@ -14,9 +14,16 @@ test: ## install what is missing (Debian, root) and run all tests, storms in the
 	@ZKR_STORM=small scripts/test.sh
 
 .PHONY: proof
-proof: ## run the tests with the storms in full and keep their reports in docs/proof
+proof: ## run the tests with the storms in full, SOAK=15m of chaos among them, and keep their reports in docs/proof
 	@mkdir -p docs/proof
 	@ZKR_STORM=full ZKR_REPORTS=$(CURDIR)/docs/proof ZKR_TIMEOUT=2h GOTESTFLAGS=-count=1 scripts/test.sh
+
+.PHONY: soak
+soak: ## storms of SOAK=1h under faults, half of it on each version of ZooKeeper; reports in docs/proof
+	@mkdir -p docs/proof
+	@scripts/install-deps.sh
+	cd integration && SOAK=$${SOAK:-1h} ZKR_STORM=full ZKR_REPORTS=$(CURDIR)/docs/proof \
+	  go test -race -count=1 -timeout 25h -v -run Storm ./chaos
 
 .PHONY: bench
 bench: ## run the benchmarks

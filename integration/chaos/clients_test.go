@@ -3,6 +3,8 @@ package chaos_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/integration/proxy"
@@ -62,9 +64,41 @@ func workerFaults(s *storm, n int) *lane {
 		flows("answers stalled", T/8, 2*T, func(_ *lane, p *proxy.Proxy) { p.ToClient().Stall() }),
 		flows("answers lost", T/8, 2*T, func(_ *lane, p *proxy.Proxy) { p.ToClient().Blackhole() }),
 		flows("network slow", T/4, T, func(l *lane, p *proxy.Proxy) { p.Delay(l.between(5*time.Millisecond, T/8)) }),
+		on("network lossy", func(l *lane, v *seat) (time.Duration, func() error, error) {
+			return l.between(T/2, 2*T), lossy(v, l.r.Uint64()), nil
+		}),
 		cuts("cut before a request", (*proxy.Proxy).CutBefore),
 		cuts("cut before an answer", (*proxy.Proxy).CutAfter),
 	}}
+}
+
+// retransmit is what TCP waits for at least before it sends a lost packet again.
+const retransmit = 200 * time.Millisecond
+
+// lossy has packets get lost, as seen from above TCP: now and then a stream waits
+// for a retransmission, or for two or three of them in a row. It returns what
+// ends that.
+func lossy(v *seat, seed uint64) (mend func() error) {
+	ctx, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	for i, p := range v.proxies {
+		for j, flow := range []*proxy.Flow{p.ToServer(), p.ToClient()} {
+			r := rand.New(rand.NewPCG(seed, uint64(2*i+j)))
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					sleep(ctx, time.Duration(r.Int64N(int64(T/4))))
+					flow.Stall()
+					sleep(ctx, retransmit<<r.IntN(3))
+					flow.Pass()
+				}
+			})
+		}
+	}
+	return func() error {
+		stop()
+		wg.Wait()
+		return nil
+	}
 }
 
 // anySeat takes a worker on which no fault is; nil if there is none.

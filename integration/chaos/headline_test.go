@@ -29,6 +29,7 @@ import (
 // Curator's users are told to give up in a ConnectionStateListener, when it says
 // SUSPENDED, or else LOST: both instants are taken from the same holder.
 func TestHolderPinnedToAFollowerCutOffStopsBeforeTheNextOneBegins(t *testing.T) {
+	t.Parallel()
 	report := proof.New(t, "headline", "A holder pinned to a follower that is cut off from its leader")
 	h := startHeadline(t)
 	for range proof.Size(1, 50) {

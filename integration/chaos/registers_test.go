@@ -21,6 +21,9 @@ import (
 // takes a second or two.
 const searchPatience = 5 * time.Minute
 
+// notLinear is the rule that package linear stands for.
+const notLinear = "linearizable"
+
 // registers are the guarded resources, and how they refuse.
 var registers = map[string]linear.Fence{"/zkregister": linear.ByContender, "/sqlregister": linear.ByToken}
 
@@ -55,7 +58,7 @@ func (s *storm) readSQL() {
 }
 
 // judgeRegisters looks for an order in which everything can have happened.
-func (s *storm) judgeRegisters(h history.History) {
+func (s *storm) judgeRegisters(h history.History) (found []history.Violation) {
 	for name, fence := range registers {
 		var ops []history.Operation
 		var effects []history.Effect
@@ -70,9 +73,10 @@ func (s *storm) judgeRegisters(h history.History) {
 			}
 		}
 		if err := linear.Check(fence, ops, effects, searchPatience); err != nil {
-			s.t.Errorf("%s: %v", name, err)
+			found = append(found, history.Violation{Rule: notLinear, Path: name, Text: err.Error()})
 		}
 	}
+	return found
 }
 
 // registerLog reads the log beside the register in ZooKeeper, in which each

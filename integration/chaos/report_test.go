@@ -23,8 +23,9 @@ const shown = time.Minute
 func (s *storm) tell(report *proof.Report, h history.History) {
 	faults := s.faults()
 	report.Printf("%s (%s); %s.", s.ens.Provider(), s.release(), s.db.Version(s.t))
-	report.Printf("**%d grants under %d faults of %d kinds.** Overlaps: 0, tokens that do not grow: 0, stale effects: 0, ghosts: 0, out of order: 0, starved: 0, unless the test FAILED.",
-		len(h.Holds), len(faults), len(count(faults, func(f timeline.Fault) string { return f.Kind })))
+	report.Printf("**%d grants under %d faults of %d kinds; %d violations.**",
+		len(h.Holds), len(faults), len(count(faults, func(f timeline.Fault) string { return f.Kind })), s.violations())
+	report.Table(s.verdict())
 	report.Table(s.grants(h))
 	report.Table(faultTable(faults))
 	report.Table(s.writes(h))
@@ -34,6 +35,35 @@ func (s *storm) tell(report *proof.Report, h history.History) {
 	report.Printf("Longest time without any grant: %v, from %v into the storm. Longest wait of one that was served: %v.", ms(outage), ms(at), ms(longestWait(h.Waits)))
 	report.Printf("The directories were empty %v after half of the workers had been killed and the others told to stop (bound %v).", ms(s.cleared), 2*T)
 	s.draw(report, h)
+}
+
+// rules are what a record is judged by, and what each says.
+var rules = [][2]string{
+	{"overlap", "holds that exclude each other overlap in no instant, readers and writers included"},
+	{"token", "tokens of exclusive grants of one path strictly increase"},
+	{"stale", "no effect of an older token behind one of a newer"},
+	{"outcome", "what was said to be applied was, once, and what was refused was not"},
+	{notLinear, "the registers' operations have an order in which they can have happened"},
+	{"ghost", "the directories are empty within 2 T after the storm"},
+	{"starved", "without faults every waiter is served in time"},
+	{"order", "who queued before another one asked is served before it, unless it lost its place"},
+	{"limit", "never more permits than there are"},
+	{"barrier", "nobody goes through a barrier alone"},
+}
+
+func (s *storm) violations() (n int) {
+	for _, k := range s.broken {
+		n += k
+	}
+	return n
+}
+
+func (s *storm) verdict() [][]string {
+	rows := [][]string{{"rule", "violations"}}
+	for _, r := range rules {
+		rows = append(rows, []string{r[1], fmt.Sprint(s.broken[r[0]])})
+	}
+	return rows
 }
 
 // release is what a server says that it is.

@@ -1,6 +1,7 @@
 package chaos_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,13 +56,15 @@ type storm struct {
 	begin, quiet, end time.Duration
 	cleared           time.Duration // how long the directories took to be empty
 	left              []history.Leftover
+	broken            map[string]int // violations, by rule
 }
 
 func TestStormBreaksNoPromise(t *testing.T) {
+	t.Parallel() // with the headline case, on an ensemble of its own
 	if seed := os.Getenv("CHAOS_SEED"); seed != "" {
 		n, err := strconv.ParseUint(seed, 10, 64)
 		require.NoError(t, err)
-		runStorm(t, n, zkserver.DefaultVersion, length(t, 1))
+		runStorm(t, n, cmp.Or(os.Getenv("ZK_VERSION"), zkserver.DefaultVersion), length(t, 1))
 		return
 	}
 	fresh := rand.Uint64()
@@ -71,7 +74,7 @@ func TestStormBreaksNoPromise(t *testing.T) {
 
 // length is how long one of n storms lasts: SOAK is that of all together.
 func length(t *testing.T, n int) time.Duration {
-	all := proof.Size(time.Minute, 15*time.Minute)
+	all := proof.Size(40*time.Second, 15*time.Minute)
 	if soak := os.Getenv("SOAK"); soak != "" {
 		d, err := time.ParseDuration(soak)
 		require.NoError(t, err, "SOAK")
@@ -84,7 +87,8 @@ func length(t *testing.T, n int) time.Duration {
 func runStorm(t *testing.T, seed uint64, version string, lasts time.Duration) {
 	s := startStorm(t, seed, version)
 	report := proof.New(t, "soak-"+version, "A storm on ZooKeeper "+version)
-	report.Printf("Seed %d, T = %v, tick %v, %d workers, faults for %v.", seed, T, tick, len(s.seats), lasts.Round(time.Second))
+	report.Printf("T = %v, a tick is %v, %d workers, faults for %v. The same seed again: `CHAOS_SEED=%d ZK_VERSION=%s SOAK=%v make soak`.",
+		T, tick, len(s.seats), lasts, seed, version, lasts)
 
 	s.begin = belief.Now()
 	s.rage(lasts)
@@ -223,10 +227,11 @@ func (s *storm) leftovers() (left []history.Leftover) {
 // what is needed to find out why.
 func (s *storm) judge(h history.History) {
 	found := history.Check(h, history.Limits{Quiet: s.quiet, End: s.end, Serve: serve})
+	found = append(found, s.judgeRegisters(h)...)
+	s.broken = count(found, func(v history.Violation) string { return v.Rule })
 	for _, v := range found {
 		s.t.Errorf("%v", v)
 	}
-	s.judgeRegisters(h)
 	if s.t.Failed() {
 		s.t.Logf("the record is in %s", s.keep(h))
 	}
