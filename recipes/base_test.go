@@ -458,6 +458,42 @@ func TestStaleErrorOfAFunctionIsExplainedWhereNobodyCameAfterIt(t *testing.T) {
 	})
 }
 
+// What others see of a holder is the token that it has.
+func TestListingsTellTokensWithTheirBase(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		c := zkrtest.Dial(t, srv)
+		raise(t, c, "/x", high)
+		e, err := election.New(c, "/x")
+		require.NoError(t, err)
+		term, err := e.Campaign(t.Context())
+		require.NoError(t, err)
+		leader, err := e.Leader(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, term.Token(), leader.Token)
+		candidates, err := e.Candidates(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, term.Token(), candidates[0].Token)
+		for seen := range e.Observe(t.Context()) {
+			require.Equal(t, term.Token(), seen.Token)
+			break
+		}
+		require.NoError(t, term.Resign(t.Context()))
+
+		l := lockNow(t, mutex(t, c, "/x"))
+		for range 2 { // next in line, and behind that
+			var told []fence.Token
+			m, err := lock.NewMutex(zkrtest.Dial(t, srv), "/x", lock.WithOnWait(func(w lock.Wait) { told = append(told, w.Holder.Token) }))
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() { _, _ = m.Lock(ctx) }()
+			synctest.Wait()
+			require.Equal(t, []fence.Token{l.Token()}, told)
+		}
+		giveBack(t, l)
+	})
+}
+
 // Many paths that are locked once each leave nothing behind.
 func TestSessionForgetsBasesOfPathsThatAreNotLockedAnyMore(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {

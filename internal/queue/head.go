@@ -74,7 +74,11 @@ func (q *Queue) watchHead(ctx context.Context, s *recipes.Session, e entry) (*re
 	if err != nil {
 		return nil, nil, err
 	}
-	head := q.show(nil, e, data, stat)
+	head, err := q.withBase(ctx, s, e, q.show(nil, e, data, stat))
+	if err != nil {
+		w.Stop()
+		return nil, nil, err
+	}
 	return &head, w, nil
 }
 

@@ -16,7 +16,17 @@ func (q *Queue) read(ctx context.Context, s *recipes.Session, before []entry, e 
 	if err != nil {
 		return recipes.Contender{}, err
 	}
-	return q.show(before, e, data, stat), nil
+	return q.withBase(ctx, s, e, q.show(before, e, data, stat))
+}
+
+// withBase makes the token of a contender what it would be granted now.
+func (q *Queue) withBase(ctx context.Context, s *recipes.Session, e entry, c recipes.Contender) (recipes.Contender, error) {
+	if e.tag.enters {
+		return c, nil
+	}
+	base, err := s.FenceBase(ctx, q.dir)
+	c.Token += base
+	return c, err
 }
 
 // Permit returns what a permit shows.

@@ -115,7 +115,7 @@ func (w *wait) watch(ctx context.Context, before []entry, b blockers, timer <-ch
 			return false, err
 		}
 	}
-	if err := w.tell(ctx, before, w.q.show(before[:b.last], before[b.last], data, stat)); err != nil {
+	if err := w.tell(ctx, before, before[b.last], w.q.show(before[:b.last], before[b.last], data, stat)); err != nil {
 		return false, err
 	}
 	return w.await(ctx, watch, timer)
@@ -165,18 +165,17 @@ func (w *wait) nextInLine(ctx context.Context) error {
 }
 
 // tell says where the contender stands, if that has changed.
-func (w *wait) tell(ctx context.Context, before []entry, behind recipes.Contender) error {
+func (w *wait) tell(ctx context.Context, before []entry, e entry, behind recipes.Contender) error {
 	position := len(before) + w.req.Before
 	if w.err.Position == position {
 		return nil
 	}
-	holder := behind
+	holder, err := w.q.withBase(ctx, w.s, e, behind)
 	if behind.Position > 0 {
-		var err error
 		holder, err = w.q.read(ctx, w.s, nil, before[0])
-		if err != nil && !errors.Is(err, recipes.ErrNoNode) {
-			return err
-		}
+	}
+	if err != nil && !errors.Is(err, recipes.ErrNoNode) {
+		return err
 	}
 	if err := w.learnTime(ctx); err != nil {
 		return err
