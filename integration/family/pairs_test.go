@@ -31,6 +31,15 @@ func readAndWrite(path string) []role {
 	return []role{{take: "rlock " + path, shared: true}, {take: "wlock " + path}}
 }
 
+// readAndTryToWrite has a writer that gives way soon to readers that wait for it.
+func readAndTryToWrite(path string) []role {
+	return []role{{take: "rlock " + path, shared: true}, {take: "trywlock " + path + " 100"}}
+}
+
+func readers(path string) []role {
+	return []role{{take: "rlock " + path, shared: true}, {take: "rlock " + path, shared: true}}
+}
+
 func allOf(path string) []role {
 	take := "lockall " + path + "-a," + path + "-b," + path + "-c"
 	return []role{{take: take}, {take: take}}
@@ -42,10 +51,12 @@ var pairs = []pair{
 	{recipe: "mutex", peer: "kazoo that knows our names", ours: ours, theirs: kazoo("lock-"), mine: twice("lock"), others: twice("lock")},
 	{recipe: "mutex", peer: "kazoo whose names we take", ours: oursAsKazoo, theirs: kazoo(), mine: twice("lock"), others: twice("lock")},
 	{recipe: "readers and writers", peer: "Curator", ours: ours, theirs: curator, mine: readAndWrite, others: readAndWrite},
-	// kazoo's readers take no part: before 2.9 they wait for writers that came
-	// later, see TestKazooReaderWaitsForALaterWriter.
+	// kazoo's readers take no part where writers wait without an end: before 2.9
+	// they wait for writers that came later, see TestKazooReaderWaitsForALaterWriter.
 	{recipe: "readers and writers", peer: "kazoo that knows our names", ours: ours, theirs: kazoo("__WRIT__", "__READ__"), mine: readAndWrite, others: twice("wlock")},
 	{recipe: "readers and writers", peer: "kazoo whose names we take", ours: oursAsKazoo, theirs: kazoo(), mine: readAndWrite, others: twice("wlock")},
+	{recipe: "writers with a deadline", peer: "kazoo's readers that know our names", ours: ours, theirs: kazoo("__WRIT__", "__READ__"), mine: readAndTryToWrite, others: readers},
+	{recipe: "writers with a deadline", peer: "kazoo's readers whose names we take", ours: oursAsKazoo, theirs: kazoo(), mine: readAndTryToWrite, others: readers},
 	{
 		recipe: "semaphore", peer: "Curator", ours: ours, theirs: curator, mine: twice("acquire", "2"), others: twice("acquire", "2"), atMost: 2,
 		dirs: func(path string) []string { return []string{path + "/locks", path + "/leases"} },

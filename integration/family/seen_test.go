@@ -236,6 +236,31 @@ func TestKazooReaderWaitsForALaterWriter(t *testing.T) {
 	require.Equal(t, "released", k.Do(p.ctx, "release r").Event)
 }
 
+// The same without any contender of ours: kazoo's own readers and writers wait for
+// each other for ever, unless one has a deadline.
+func TestKazooReaderAndWriterWaitForEachOther(t *testing.T) {
+	p := newParty(t)
+	k := kazoo()(t, p.connect)
+	rw := p.rw(t)
+	require.Equal(t, "held", k.Do(p.ctx, "wlock first "+p.path).Event)
+	k.Tell("rlock r " + p.path)
+	p.queued(t, 2, rw.Queue)
+	const stays = 2 * time.Second
+	since := peers.Now()
+	k.Tell("trywlock later " + p.path + " 2000")
+	p.queued(t, 3, rw.Queue)
+	require.Equal(t, "released", k.Do(p.ctx, "release first").Event)
+	reader := k.Await(p.ctx, "r")
+	require.Equal(t, "held", reader.Event)
+	if fixedInKazoo(t) {
+		require.Less(t, reader.From, since+stays)
+	} else {
+		require.Greater(t, reader.From, since+stays)
+	}
+	require.Equal(t, "busy", k.Await(p.ctx, "later").Event)
+	require.Equal(t, "released", k.Do(p.ctx, "release r").Event)
+}
+
 func fixedInKazoo(t *testing.T) bool {
 	t.Helper()
 	v := peers.KazooVersion(t)

@@ -178,10 +178,10 @@ func (m *Member) record(req request, l *recipes.Lease, asked, from time.Duration
 	queued, lost := m.places()
 	m.c.mu.Lock()
 	defer m.c.mu.Unlock()
-	m.c.tally.Requeued += lost
 	if req.hold.Path == "" || queued == 0 {
 		return // stood in several queues; or it is not known when
 	}
+	m.c.tally.Requeued += lost
 	h := req.hold
 	h.Who, h.Token, h.Session = m.name, int64(l.Token()), l.Session().ID()
 	h.Asked, h.Queued, h.From, h.Requeued = asked, queued, from, lost > 0

@@ -121,6 +121,9 @@ func (a *actor) loop(words []string) error {
 			fmt.Fprintln(os.Stderr, words, err)
 			continue
 		}
+		if held == nil { // the time to try was over
+			continue
+		}
 		turns--
 		from := Now()
 		Say("held", a.name, held.Token, from, 0)
