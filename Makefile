@@ -26,8 +26,8 @@ soak: ## storms of SOAK=1h under faults, half of it on each version of ZooKeeper
 	  go test -race -count=1 -timeout 25h -v -run Storm ./chaos
 
 .PHONY: bench
-bench: ## run the benchmarks
-	$(call each,go test -run '^$$' -bench . -benchmem ./...)
+bench: ## run the benchmarks, and keep what they find in docs/performance.md
+	$(call each,ZKR_BENCH=$(CURDIR)/docs go test -run '^$$' -bench . -benchmem -timeout 2h ./...)
 
 .PHONY: lint
 lint: ## gofmt, go vet and golangci-lint (which the first run builds: some minutes)
