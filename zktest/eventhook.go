@@ -21,8 +21,9 @@ func (m EventMatch) String() string {
 	return fmt.Sprintf("{%v %s session %#x after %d}", m.Type, m.Path, m.Session, m.Skip)
 }
 
-// An EventHook keeps or delays one watch event. Like a Hook it fails the test
-// if it is never hit, unless it is Optional.
+// An EventHook keeps or delays one watch event. Like a Hook it has its turn in
+// the order in which it became active, and fails the test if it is never hit,
+// unless it is Optional.
 type EventHook struct {
 	srv   *Server
 	match EventMatch
@@ -65,6 +66,7 @@ func (h *EventHook) activate(suppress bool, d time.Duration) *EventHook {
 	h.srv.mu.Lock()
 	defer h.srv.mu.Unlock()
 	h.active, h.suppress, h.delay = true, suppress, d
+	h.srv.hooks.events = toTheEnd(h.srv.hooks.events, h)
 	return h
 }
 

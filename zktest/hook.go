@@ -148,6 +148,7 @@ func (h *Hook) activate(a action) *Hook {
 			panic("zktest: a hook does one thing only")
 		}
 		h.action, h.active = a, true
+		h.hooks.requests = toTheEnd(h.hooks.requests, h)
 	})
 }
 

@@ -67,6 +67,20 @@ func TestHooksAreOneShotAndFirstComeFirst(t *testing.T) {
 	require.Equal(t, 1, first.Hits())
 }
 
+func TestHooksHaveTheirTurnInTheOrderInWhichTheyBecameActive(t *testing.T) {
+	s := zktest.Start(t, zktest.WithInMemory())
+	c := open(t, s)
+	late, lateEvent := s.On(zktest.Match{Op: zktest.OpExists}), s.OnEvent(zktest.EventMatch{})
+	s.On(zktest.Match{Op: zktest.OpExists}).Error(zktest.QuotaExceeded)
+	s.OnEvent(zktest.EventMatch{Path: "/a"}).Suppress()
+	late.Error(zktest.Throttled)
+	lateEvent.Optional().Delay(time.Hour)
+	require.Equal(t, jute.QuotaExceeded, c.do(jute.OpExists, plain("/"), nil))
+	require.Equal(t, jute.Throttled, c.do(jute.OpExists, plain("/"), nil))
+	require.Equal(t, jute.NoNode, c.do(jute.OpExists, watching("/a"), nil))
+	require.NoError(t, s.Create("/a", nil)) // the event is suppressed, or the test fails
+}
+
 func TestHookMatchesAMultiByEachOfItsPaths(t *testing.T) {
 	s := zktest.Start(t, zktest.WithInMemory())
 	c := open(t, s)

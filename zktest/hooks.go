@@ -2,6 +2,7 @@ package zktest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/internal/jute"
@@ -12,6 +13,12 @@ type hooks struct {
 	srv      *Server
 	requests []*Hook
 	events   []*EventHook
+}
+
+// toTheEnd moves a hook behind all others, where it belongs once it is active.
+func toTheEnd[H comparable](all []H, h H) []H {
+	i := slices.Index(all, h)
+	return append(slices.Delete(all, i, i+1), h)
 }
 
 // take finds the hook for a request and counts the hit.
