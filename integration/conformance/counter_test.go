@@ -151,7 +151,7 @@ func TestOverlappingCreatesBeyondTheEndStickOrTurnNegative(t *testing.T) {
 		if s.kind.name == "zktest" {
 			require.Equal(s.t, made-2, count["2147483647"])
 		}
-		s.notes, s.ops = []string{}, 0
+		s.notes, s.ops = nil, 0
 	})
 }
 

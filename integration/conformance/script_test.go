@@ -54,7 +54,7 @@ func compare(t *testing.T, start func(*testing.T, kind) []string, play func(*scr
 				s := begin(t, k, addrs, "/"+strings.Split(t.Name(), "/")[0])
 				defer s.end()
 				play(s)
-				seen[i] = s.notes
+				seen[i] = append([]string{}, s.notes...) // not nil, though there be none
 				if i == 0 {
 					compared.scripted.Add(int64(s.ops))
 				}

@@ -98,7 +98,7 @@ func TestWhatIsSentRightBehindAMultiThatCannotBeReadSeesItsTracesOn38Only(t *tes
 		for _, name := range slices.Sorted(maps.Keys(seen)) {
 			report.Printf("- %s, %s: seen %d times of %d", s.kind.name, name, seen[name], rounds)
 		}
-		s.notes, s.ops = []string{}, 0 // timing has it: there is nothing to compare
+		s.notes, s.ops = nil, 0 // timing has it: there is nothing to compare
 	})
 }
 
