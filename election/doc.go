@@ -10,7 +10,8 @@
 // Where [Election.Run] leads, the end of a term has one order: the function's
 // context ends, the function returns, the place is given up, the next leader
 // begins. A term that begins ends, also when the client is closed or the
-// function panics.
+// function panics; closing the client keeps the order for a function that
+// returns within two seconds.
 //
 // # What is not guaranteed
 //

@@ -56,7 +56,7 @@ func (o *observer) run(ctx context.Context, tell func(*recipes.Contender) bool) 
 				return nil
 			}
 			o.wait(ctx)
-		case permanent(err):
+		case Permanent(err):
 			return err
 		case errors.Is(err, recipes.ErrSessionExpired):
 			// The next look asks for another one.

@@ -3,6 +3,7 @@ package election
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/zkrecipes/zkrecipes/internal/backoff"
 	"github.com/zkrecipes/zkrecipes/recipes"
@@ -25,8 +26,8 @@ import (
 //
 // When ctx ends Run returns nil, or the error, other than a context's, that fn
 // returned at the end. It returns recipes.ErrClosed if the client was closed,
-// and what the servers refuse for good, such as for want of a permission. What
-// fails otherwise is tried again after a pause.
+// and what the servers refuse for good, such as for want of a permission; see
+// Permanent. What fails otherwise is tried again after a pause.
 //
 // After the end of a term Run waits for the deletion of its znode for a session
 // timeout at most; it goes on in the background then.
@@ -41,7 +42,7 @@ func (e *Election) Run(ctx context.Context, fn func(context.Context, *Term) erro
 			return nil
 		case led:
 			pause.Reset()
-		case permanent(err):
+		case Permanent(err):
 			return err
 		default:
 			e.c.Logger().Warn("campaign failed; it is tried again", "path", e.Path(), "error", err)
@@ -68,7 +69,12 @@ func (e *Election) round(ctx context.Context, fn func(context.Context, *Term) er
 	if !led {
 		return false, err // of a guard
 	}
-	return true, e.judge(ctx, t, failure)
+	failure = e.judge(ctx, t, failure)
+	if failure == nil && Permanent(err) && !errors.Is(err, recipes.ErrLost) {
+		// The next campaign would stand behind the znode of this one.
+		failure = fmt.Errorf("election: %s: the place cannot be given up: %w", e.Path(), err)
+	}
+	return true, failure
 }
 
 // lead calls fn for one term. An error that it returns after it was told to stop
@@ -121,8 +127,11 @@ func isEnd(err error) bool {
 	return false
 }
 
-// permanent reports whether a campaign would fail for the same reason again.
-func permanent(err error) bool {
+// Permanent reports whether a campaign, or an Observe, that failed with err would
+// fail for the same reason again: the client was closed, or the servers refuse
+// for good, such as for want of a permission. Run ends on these, and goes on
+// after all others.
+func Permanent(err error) bool {
 	for _, e := range []error{
 		recipes.ErrClosed, recipes.ErrNoAuth, recipes.ErrAuthFailed, recipes.ErrInvalidACL,
 		recipes.ErrTooLarge, recipes.ErrNoChildrenForEphemerals,

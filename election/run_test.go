@@ -145,6 +145,87 @@ func TestFunctionIsStoppedWhenTheClientIsClosed(t *testing.T) {
 	})
 }
 
+// As above, where the function takes its time: nobody begins before it has
+// returned, unless it takes longer than Close may.
+func TestCloseWaitsForTheFunction(t *testing.T) {
+	for name, fact := range map[string]struct {
+		lingers time.Duration
+		held    bool // the next leader is kept waiting until it has returned
+	}{
+		"that stops in time":          {time.Second, true},
+		"that ignores its context":    {T, false},
+		"that closes it, and goes on": {0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+				a, b := join(t, srv, "a"), join(t, srv, "b")
+				begun, proceed, left := make(chan struct{}), make(chan struct{}), make(chan time.Time, 1)
+				ra := zkrtest.Go(func() (struct{}, error) {
+					return struct{}{}, a.Run(t.Context(), func(ctx context.Context, _ *election.Term) error {
+						close(begun)
+						<-proceed
+						if fact.lingers == 0 {
+							a.c.Close()
+							require.ErrorIs(t, context.Cause(ctx), recipes.ErrClosed)
+						}
+						<-ctx.Done()
+						time.Sleep(fact.lingers)
+						left <- time.Now()
+						return nil
+					})
+				})
+				<-begun
+				rb := b.run()
+				synctest.Wait()
+				close(proceed)
+				closed := time.Now()
+				a.c.Close()
+				require.LessOrEqual(t, time.Since(closed), 2*time.Second)
+				rb.leads(t, 0)
+				if fact.lingers > 0 {
+					require.Equal(t, fact.held, len(left) == 1)
+				}
+				require.ErrorIs(t, outcome(t, ra, T).Err, recipes.ErrClosed)
+				rb.stopped(t, 0)
+			})
+		})
+	}
+}
+
+// As a panic does, also what ends the goroutine: t.FailNow, say.
+func TestGoexitGivesThePlaceUp(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a, b := join(t, srv, "a"), join(t, srv, "b")
+		var next <-chan result
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_ = a.Run(t.Context(), func(context.Context, *election.Term) error {
+				next = b.wait()
+				runtime.Goexit()
+				return nil
+			})
+		})
+		wg.Wait()
+		require.False(t, a.IsLeader())
+		resign(t, elected(t, next, 0))
+		require.NoError(t, a.Check(0))
+		require.Empty(t, candidates(srv))
+	})
+}
+
+// Where the place cannot be given up Run does not queue up behind itself.
+func TestPlaceThatMayNotBeGivenUpEndsRun(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a := join(t, srv, "a")
+		srv.On(zktest.Match{Op: zktest.OpDelete, Session: a.session()}).Error(zktest.NoAuth)
+		r := zkrtest.Go(func() (struct{}, error) {
+			return struct{}{}, a.Run(t.Context(), func(context.Context, *election.Term) error { return nil })
+		})
+		require.ErrorIs(t, outcome(t, r, 0).Err, recipes.ErrNoAuth)
+		require.False(t, a.IsLeader())
+	})
+}
+
 // A panic gives the place up, and goes on.
 func TestPanicGivesThePlaceUpAndGoesOn(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {

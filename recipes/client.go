@@ -291,10 +291,11 @@ func (c *Client) follow() {
 	c.state.set(state)
 }
 
-// Close ends all sessions, and with them every lease, at the servers too where
-// they can be reached within a second or two. Who waits gets ErrClosed. It
-// returns when all goroutines of the client have ended; a second call waits for
-// the first.
+// Close ends all leases, and with them the contexts of the functions that run
+// under them, waits for these functions for two seconds at most, and ends all
+// sessions, at the servers too where they can be reached within a second or two.
+// Who waits gets ErrClosed. It returns when all goroutines of the client have
+// ended; a second call waits for the first.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.closed = true
@@ -304,7 +305,10 @@ func (c *Client) Close() {
 	c.cancel()
 	var wg sync.WaitGroup
 	for _, s := range sessions {
-		wg.Go(func() { s.end(zkconn.ErrClosed) })
+		wg.Go(func() {
+			s.endWork()
+			s.end(zkconn.ErrClosed)
+		})
 	}
 	wg.Wait()
 	c.state.set(Closed)

@@ -33,6 +33,7 @@ type Lease struct {
 	ended    time.Duration // when that was noticed
 	done     chan struct{} // closed when it is over; made when first asked for
 	kept     bool          // a function runs under it: its znodes stay until that has returned
+	returned chan struct{} // closed when it has; nil where none was called
 	revoked  chan struct{} // closed when somebody asked for it back; made when first needed
 	asked    bool          // somebody has
 	followed bool          // somebody waits for another State

@@ -72,8 +72,9 @@ func (l *Lease) context(parent context.Context, grace time.Duration) context.Con
 // ended; the release goes on in the background then. A panic of fn releases the
 // lease and goes on.
 func (l *Lease) Do(ctx context.Context, fn func(context.Context, *Lease) error, guards ...fence.Installer) (err error) {
-	l.keep()
+	returned := l.keep()
 	defer func() {
+		close(returned)
 		// Whatever became of ctx, the znode must go; the release goes on in the
 		// background where the server does not answer.
 		rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.s.Timeout())
@@ -106,14 +107,44 @@ func andReleased(err, release error) error {
 	return errors.Join(err, release)
 }
 
-// keep notes that a function runs under the lease.
-func (l *Lease) keep() {
+// keep notes that a function runs under the lease, until what it returns is
+// closed.
+func (l *Lease) keep() (returned chan<- struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.kept {
 		panic("recipes: Do of a lease under which a function runs already")
 	}
 	l.kept = true
+	l.returned = make(chan struct{})
+	return l.returned
+}
+
+// endWork ends the leases of a session that is about to be closed, and waits for
+// the functions under them: whoever comes next begins when the session ends. It
+// waits no longer than the end of a session may take, since Close is to return,
+// also to a function that calls it.
+func (s *Session) endWork() {
+	s.mu.Lock()
+	s.over = true
+	s.mu.Unlock()
+	leases := s.held()
+	s.endLeases(ErrClosed)
+	timer := time.NewTimer(2 * time.Second)
+	defer timer.Stop()
+	for _, l := range leases {
+		l.mu.Lock()
+		returned := l.returned
+		l.mu.Unlock()
+		if returned == nil {
+			continue
+		}
+		select {
+		case <-returned:
+		case <-timer.C:
+			return
+		}
+	}
 }
 
 // LeaseFrom returns the lease under which a function runs, from the context
