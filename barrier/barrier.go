@@ -130,8 +130,9 @@ func (w *wait) on(ctx context.Context, s *recipes.Session) error {
 	}
 }
 
-// awaitChange returns when it is time to look again. Events can be lost, so it is
-// time now and then; changed is false then.
+// awaitChange returns when it is time to look again, also at the session's end,
+// which wakes its watches. Events can be lost, so it is time now and then; changed
+// is false then.
 func awaitChange(ctx context.Context, s *recipes.Session, path string, watches ...*recipes.Watch) (changed bool, err error) {
 	timer := time.NewTimer(s.Timeout())
 	defer timer.Stop()
@@ -146,12 +147,9 @@ func awaitChange(ctx context.Context, s *recipes.Session, path string, watches .
 		return true, nil
 	case <-timer.C:
 		return false, nil
-	case <-s.Done():
-		err = s.Err()
 	case <-ctx.Done():
-		err = ctx.Err()
+		return false, &recipes.OpError{Op: "wait at", Path: path, Session: s.ID(), Err: ctx.Err()}
 	}
-	return false, &recipes.OpError{Op: "wait at", Path: path, Session: s.ID(), Err: err}
 }
 
 // insist calls fn on the session in use, and again on that or the next one where
@@ -177,11 +175,9 @@ func insist(ctx context.Context, c *recipes.Client, fn func(*recipes.Session) er
 	}
 }
 
-// passing reports whether an error is one of the connection or the session.
+// passing reports whether an error is one of the connection or the session, of
+// which there may be another. A client that is closed says so when it is asked.
 func passing(err error) bool {
-	if errors.Is(err, recipes.ErrClosed) {
-		return false
-	}
 	return errors.Is(err, recipes.ErrOutcomeUnknown) || errors.Is(err, recipes.ErrConnectionLost) ||
 		errors.Is(err, recipes.ErrSessionExpired)
 }
