@@ -22,20 +22,27 @@ const creation = path + "/_c_*-lock-"
 // both runs a test with contenders made by a plain create, as by a client that
 // has not seen the directory yet, and by the transaction that tells more.
 func both(t *testing.T, test func(t *testing.T, srv *zktest.Server, a *party)) {
+	bothAt(t, 0, func(*zktest.Server) {}, test)
+}
+
+// bothAt is both for a server with followers, which are prepared first.
+func bothAt(t *testing.T, followers int, prepare func(*zktest.Server), test func(t *testing.T, srv *zktest.Server, a *party)) {
 	t.Run("create", func(t *testing.T) {
 		zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+			prepare(srv)
 			require.NoError(t, srv.Create("/locks", nil))
 			require.NoError(t, srv.Create(path, nil))
 			test(t, srv, join(t, srv))
-		})
+		}, zktest.WithFollowers(followers))
 	})
 	t.Run("transaction", func(t *testing.T) {
 		zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+			prepare(srv)
 			a := join(t, srv)
 			release(t, a.hold())
 			release(t, a.hold())
 			test(t, srv, a)
-		})
+		}, zktest.WithFollowers(followers))
 	})
 }
 
@@ -82,6 +89,26 @@ func TestCreateWhoseReplyIsLostIsDeletedHoweverLongTheLookupFails(t *testing.T) 
 		err := failed(t, a.lock(soon(t, time.Second)), T)
 		require.Error(t, err)
 		release(t, granted(t, b.lock(t.Context()), 6*T))
+		require.Empty(t, contenders(srv))
+	})
+}
+
+// As above, with the lookup at a server that does not know of the znode yet.
+func TestCreateIsNotBelievedLostWhereAServerLags(t *testing.T) {
+	lag := func(srv *zktest.Server) {
+		_ = srv.Member(1).Refuse(true)
+		srv.Member(1).SetLag(time.Second)
+	}
+	bothAt(t, 1, lag, func(t *testing.T, srv *zktest.Server, a *party) {
+		lost := srv.On(zktest.Match{Path: creation}).DropReply()
+		require.NoError(t, srv.Member(0).Refuse(true)) // from now on
+		require.NoError(t, srv.Member(1).Refuse(false))
+		waiting := a.lock(t.Context())
+		<-lost.Hit()
+		l := granted(t, waiting, T/2)
+		require.Equal(t, srv.Addrs()[1], l.Session().Server())
+		require.Equal(t, []string{l.Node()[len(path)+1:]}, contenders(srv))
+		require.NoError(t, l.Release(t.Context()))
 		require.Empty(t, contenders(srv))
 	})
 }

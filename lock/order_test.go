@@ -54,6 +54,26 @@ func TestOrderIsThatOfCreationAtTheEndOfTheNumbers(t *testing.T) {
 	}
 }
 
+// Numbers that others have made up may be the same as ours, and say nothing.
+func TestContendersWithTheSameNumberStandInTheOrderOfTheirCreation(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a, other := join(t, srv), newStranger(t, srv)
+		la := a.hold()
+		number := la.Node()[len(la.Node())-10:]
+		for i := range 8 {
+			other.takes(fmt.Sprintf("%s/%d-lock-%s", path, (i+5)%8, number))
+		}
+		queue, err := a.Queue(t.Context())
+		require.NoError(t, err)
+		require.Len(t, queue, 9)
+		require.Equal(t, la.Node(), queue[0].Path)
+		for i := range 8 {
+			require.Less(t, queue[i].Token, queue[i+1].Token)
+		}
+		release(t, la)
+	})
+}
+
 // The numbers begin anew in an empty directory, so that peers that know nothing
 // of all this get along.
 func TestDirectoryIsMadeAnewBeforeTheNumbersEnd(t *testing.T) {
