@@ -20,7 +20,6 @@ type Recorder struct {
 	workers map[string]*worker
 	effects []history.Effect
 	deleted []deletion
-	errs    []error
 }
 
 // worker is what one process has told.

@@ -20,7 +20,6 @@ import (
 
 // register is a value that is written under a lock, each with the holder's token.
 type register interface {
-	install(context.Context, *recipes.Lease) error // may do nothing
 	read(context.Context) (string, error)
 	write(ctx context.Context, l *recipes.Lease, value string) error
 	// late is a write that was under way when the lease ended.
@@ -33,6 +32,11 @@ type writer struct {
 	register
 	path string
 	r    *rand.Rand
+}
+
+// installer is a register that learns of a token before its first write.
+type installer interface {
+	install(context.Context, *recipes.Lease) error
 }
 
 // turns returns a role that writes to a register, under a lock by its side.
@@ -58,7 +62,9 @@ func (w writer) turn(ctx context.Context, m *lock.Mutex) {
 	}
 	h := a.begin(lease)
 	token := int64(lease.Token())
-	w.operate(history.Install, token, func(ctx context.Context, _ string) (string, error) { return "", w.install(ctx, lease) })
+	if r, ok := w.register.(installer); ok {
+		w.operate(history.Install, token, func(ctx context.Context, _ string) (string, error) { return "", r.install(ctx, lease) })
+	}
 	w.look(ctx)
 	write := func(ctx context.Context, v string) (string, error) { return v, w.write(ctx, lease, v) }
 	late := func(ctx context.Context, v string) (string, error) { return v, w.late(ctx, lease, v) }
@@ -125,8 +131,6 @@ func (w *worker) zkRegister() (role, error) {
 	path := w.root + "/zkregister"
 	return w.turns(path, zkRegister{w, path})
 }
-
-func (zkRegister) install(context.Context, *recipes.Lease) error { return nil }
 
 // read reads behind a write barrier: a plain read may lag behind.
 func (z zkRegister) read(ctx context.Context) (string, error) {
