@@ -7,8 +7,9 @@ import (
 
 // Token is a fencing token: of two exclusive grants of one lock, the later one
 // has the greater token, also after the lock's directory was deleted and made
-// again. It is the czxid of the znode that holds the grant, so tokens compare
-// within one ensemble's history only.
+// again. It is the czxid of the znode that holds the grant, plus the base that is
+// set for the lock, if one is: tokens compare within one ensemble's history, and
+// a base makes those of the next one greater.
 //
 // The zero Token was never granted.
 type Token int64
