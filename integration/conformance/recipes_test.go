@@ -18,7 +18,7 @@ func TestRecipesOnAnyServer(t *testing.T) {
 	} {
 		for _, k := range kinds {
 			t.Run(name+" on "+k.name, func(t *testing.T) {
-				addr := k.start(t, seldom)
+				addr := k.start(t, aside)
 				suite(t, func(t *testing.T, opts ...recipes.Option) *recipes.Client {
 					opts = append([]recipes.Option{recipes.WithSessionTimeout(10 * time.Second), recipes.WithTickTime(tick)}, opts...)
 					c, err := recipes.Dial(t.Context(), addr, opts...)

@@ -26,6 +26,9 @@ type pace time.Duration
 const (
 	often  = pace(100 * time.Millisecond)
 	seldom = pace(time.Hour)
+	// aside is seldom on servers apart from those of the scripts: for clients
+	// whose sessions may end later, as a transaction in the middle of a script.
+	aside = pace(2 * time.Hour)
 )
 
 // A kind of server.
