@@ -242,6 +242,24 @@ func TestDirectoryThatIsReapedAllTheTime(t *testing.T) {
 	})
 }
 
+// As above, wherever in the making of the directories the reaper comes: it takes
+// what is empty just before some request.
+func TestDirectoriesThatAreReapedWhileTheyAreMade(t *testing.T) {
+	reaped := true
+	for n := 0; reaped; n++ {
+		zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+			a := join(t, srv)
+			reaper := srv.On(zktest.Match{Session: a.session(), Skip: n}).Optional().Call(func(zktest.Request) {
+				_ = srv.Delete(path)
+				_ = srv.Delete("/locks")
+			})
+			release(t, a.hold())
+			require.Empty(t, contenders(srv))
+			reaped = reaper.Hits() > 0 // until the lock has no further request
+		})
+	}
+}
+
 // CURATOR-716, kazoo 7dd4c4c, metamx/zk-lock PR#22, CURATOR-728: a hand-over
 // wakes one waiter and costs the same however many wait.
 func TestHandOverCostsTheSameHoweverManyWait(t *testing.T) {

@@ -97,3 +97,20 @@ func TestReconnectCostsAWaiterOneLookAtItsPredecessor(t *testing.T) {
 		release(t, granted(t, third, 0))
 	})
 }
+
+// Who does not wait any more asks the servers for no watch either.
+func TestWaiterThatGaveUpListensNoMore(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a, b := join(t, srv), join(t, srv)
+		la := a.hold()
+		time.Sleep(T) // it watches its znode by now
+		require.Error(t, failed(t, b.lock(soon(t, time.Second)), time.Second))
+		b.blink()
+		holders := srv.Watches(la.Node())
+		queue, err := b.Queue(t.Context()) // which reads that znode
+		require.NoError(t, err)
+		require.Len(t, queue, 1)
+		require.Equal(t, holders, srv.Watches(la.Node()))
+		release(t, la)
+	})
+}
