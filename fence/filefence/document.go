@@ -71,6 +71,10 @@ func read(path string) (document, error) {
 	return d, nil
 }
 
+// flush forces what was written to the disk. No test can pull the plug, so tests
+// look at what is flushed, and when.
+var flush = (*os.File).Sync
+
 // step is called before each step of a replacement, for tests that end the
 // process there.
 var step = func(string) {}
@@ -114,7 +118,7 @@ func writeFlushed(path string, raw []byte, mode fs.FileMode) error {
 		return err
 	}
 	step("flush")
-	if err := file.Sync(); err != nil {
+	if err := flush(file); err != nil {
 		return err
 	}
 	return file.Close()
@@ -126,5 +130,5 @@ func flushFolder(path string) error {
 		return err
 	}
 	defer dir.Close()
-	return dir.Sync()
+	return flush(dir)
 }
