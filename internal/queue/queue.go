@@ -28,6 +28,7 @@ type Queue struct {
 	dir    string
 	layout Layout
 	looks  looks
+	front  front
 
 	mu       sync.Mutex
 	touch    touch

@@ -68,19 +68,19 @@ func (w *wait) step(ctx context.Context) (first bool, err error) {
 		return false, ErrPlaceLost
 	}
 	b := blocking(entries[:me], w.req.Tag)
-	if b.n == 0 {
-		return true, nil
+	if b.n > 0 {
+		return w.behind(ctx, entries[:me], b)
 	}
-	return w.behind(ctx, entries[:me], b)
+	if me == 0 {
+		w.q.front.pass(entries[me].name)
+	}
+	return true, nil
 }
 
 // behind waits until the last of the contenders in the way is gone, or it is
 // time for another look at the queue. A wake-up for anything else, such as a
 // reconnect, costs no more than another read of that one.
 func (w *wait) behind(ctx context.Context, before []entry, b blockers) (first bool, err error) {
-	// When one that stands alone in the way is gone, ours is first: nothing can
-	// come in between, except a reader in the place of a writer.
-	decides := b.n == 1 && !w.q.layout.succeeds(before[b.last].tag, w.req.Tag)
 	timer := time.NewTimer(lookAgain(w.s.Timeout(), len(before)))
 	defer timer.Stop()
 	for {
@@ -89,11 +89,31 @@ func (w *wait) behind(ctx context.Context, before []entry, b blockers) (first bo
 		case err != nil:
 			return false, err
 		case gone:
-			return decides, nil
+			return w.left(ctx, before, b)
 		case w.due:
 			return false, nil
 		}
 	}
+}
+
+// left reports whether the contender is first now that the last one in its way is
+// gone. It is if that one stood alone in the way, or had nobody before it:
+// nothing can come in between, except a reader in the place of a writer.
+func (w *wait) left(ctx context.Context, before []entry, b blockers) (first bool, err error) {
+	last := before[b.last]
+	alone := b.n == 1
+	if w.q.layout.succeeds(last.tag, w.req.Tag) || !alone && !w.q.front.passed(last.name) {
+		return false, nil
+	}
+	if !alone { // then it did not know that it was next, and has long not seen its own znode
+		if err := w.nextInLine(ctx); err != nil {
+			return false, err
+		}
+	}
+	if b.last == len(before)-1 && (!alone || b.last == 0) {
+		w.q.front.pass(w.own.Path()[len(w.q.dir)+1:])
+	}
+	return true, nil
 }
 
 // watch waits for an event of the contender in the way, and reports whether that
