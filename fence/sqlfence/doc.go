@@ -35,9 +35,9 @@
 //
 // A holder that is paused within the transaction keeps the row locked, and the
 // next one waiting, until the database gives up on it: set
-// idle_in_transaction_session_timeout (PostgreSQL) or idle_transaction_timeout
-// (MariaDB), and give the waiting side's context an end. A commit whose answer
-// was lost is a fence.ErrOutcomeUnknown. The fence lasts as long as a commit of
+// idle_in_transaction_session_timeout (PostgreSQL), idle_transaction_timeout
+// (MariaDB) or wait_timeout (MySQL, where it ends idle connections too), and give
+// the waiting side's context an end. A commit whose answer was lost is a fence.ErrOutcomeUnknown. The fence lasts as long as a commit of
 // that database does: with synchronous_commit off, or after a failover to a
 // replica that lags, it goes back together with the data that it guarded, and
 // the current holder has to install its token again.

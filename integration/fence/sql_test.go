@@ -152,15 +152,16 @@ func TestReaderSeesNoWriteComeInBetween(t *testing.T) {
 // A holder that stops within its transaction keeps the others waiting until the
 // database gives up on it, which the settings below make it do.
 func TestHolderPausedWithinItsTransactionIsGivenUpByTheDatabase(t *testing.T) {
-	giveUp := map[sqlfence.Dialect]string{
-		sqlfence.PostgreSQL: "SET LOCAL idle_in_transaction_session_timeout = '100ms'",
-		sqlfence.MySQL:      "SET SESSION idle_transaction_timeout = 1", // seconds
+	giveUp := map[string]string{
+		"PostgreSQL": "SET LOCAL idle_in_transaction_session_timeout = '100ms'",
+		"MariaDB":    "SET SESSION idle_transaction_timeout = 1", // seconds
+		"MySQL":      "SET SESSION wait_timeout = 1",
 	}
 	database.EachServer(t, func(t *testing.T, db *database.Database) {
 		ctx, f, r := t.Context(), newFences(t, db), newResource(t, db)
 		write := func(s fence.Stamp, pause func()) error {
 			return f.Tx(ctx, db, "history", s, func(tx *sql.Tx) error {
-				if _, err := tx.ExecContext(ctx, giveUp[db.Dialect]); err != nil {
+				if _, err := tx.ExecContext(ctx, giveUp[db.Name]); err != nil {
 					return err
 				}
 				defer pause()

@@ -17,7 +17,7 @@ import (
 // Database is an empty database of a running server, for one test.
 type Database struct {
 	*sql.DB
-	Name    string // of the product: what speaks MySQL's dialect here is MariaDB
+	Name    string // of the product: what speaks MySQL's dialect is MariaDB, or MySQL where ZKR_MYSQLD is set
 	Dialect sqlfence.Dialect
 	Source  string // to open it by in another process; "" for SQLite
 

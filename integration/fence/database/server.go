@@ -39,7 +39,7 @@ type kind struct {
 
 type programs struct{ prepare, serve string }
 
-var kinds = map[sqlfence.Dialect]kind{sqlfence.PostgreSQL: postgreSQL, sqlfence.MySQL: mariaDB}
+var kinds = map[sqlfence.Dialect]kind{sqlfence.PostgreSQL: postgreSQL, sqlfence.MySQL: speaksMySQL()}
 
 // server is one of a kind, with a folder of its own.
 type server struct {
