@@ -32,7 +32,8 @@ func (s *storm) tell(report *proof.Report, h history.History) {
 	alone, lost := s.succession(h.Holds)
 	report.Printf("%d leases were lost or cut off by death; the least time between the end of a belief and the next exclusive grant of the path was %v. All holds together: %v.", lost, alone, believedFor(h.Holds))
 	outage, at := s.outage(h.Holds)
-	report.Printf("Longest time without any grant: %v, from %v into the storm. Longest wait of one that was served: %v.", ms(outage), ms(at), ms(longestWait(h.Waits)))
+	report.Printf("Longest time without any grant: %v, from %v into the storm. Longest wait of one that was served: %v; once the faults had ended, %v from then on (bound %v).",
+		ms(outage), ms(at), ms(longestWait(h.Waits, 0)), ms(longestWait(h.Waits, s.quiet)), serve)
 	report.Printf("The directories were empty %v after half of the workers had been killed and the others told to stop (bound %v).", ms(s.cleared), 2*T)
 	s.draw(report, h)
 }
@@ -193,10 +194,11 @@ func (s *storm) outage(holds []history.Hold) (longest, at time.Duration) {
 	return longest, at
 }
 
-func longestWait(waits []history.Wait) (longest time.Duration) {
+// longestWait is that of one that was served after an instant, counted from there.
+func longestWait(waits []history.Wait, after time.Duration) (longest time.Duration) {
 	for _, w := range waits {
-		if w.Served != 0 {
-			longest = max(longest, w.Served-w.Asked)
+		if w.Served > after {
+			longest = max(longest, w.Served-max(w.Asked, after))
 		}
 	}
 	return longest

@@ -32,9 +32,7 @@ const (
 	tick = 250 * time.Millisecond
 	// serve bounds a wait once there are no faults: what is left of sessions that
 	// died in the storm, and the turns of all who came before.
-	serve = 5 * T
-	// aftermath is how long workers go on without faults.
-	aftermath = serve + T
+	serve = 8 * T
 
 	startTimeout = 2 * time.Minute
 	firstSeed    = 1
@@ -164,13 +162,17 @@ func (s *storm) rage(lasts time.Duration) {
 	require.NoError(s.t, errors.Join(errs...))
 }
 
-// calm lets the workers go on without faults.
+// calm lets the workers go on without faults until all who waited are served, and
+// a little longer.
 func (s *storm) calm() {
 	s.quiet = belief.Now()
 	for _, seat := range s.seats {
 		require.NoError(s.t, seat.Send("calm"))
 	}
-	sleep(s.t.Context(), aftermath)
+	for belief.Now() < s.quiet+serve && s.recorder.Waiting(s.quiet) > 0 {
+		sleep(s.t.Context(), tick)
+	}
+	sleep(s.t.Context(), T)
 	s.end = belief.Now()
 }
 

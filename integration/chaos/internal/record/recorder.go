@@ -27,7 +27,7 @@ type worker struct {
 	name     string
 	attempts map[string]*attempt
 	ops      map[string]*history.Operation
-	stays    map[string]*history.Stay
+	stays    map[string]*stay
 	overs    []time.Duration // ends of its sessions
 	died     time.Duration
 }
@@ -42,6 +42,9 @@ type attempt struct {
 	end     time.Duration
 	gone    time.Duration
 }
+
+// stay is one at a double barrier.
+type stay struct{ history.Stay }
 
 // deletion is that of a contender by an operator.
 type deletion struct {
@@ -59,7 +62,7 @@ func (r *Recorder) worker(name string) *worker {
 	if w == nil {
 		w = &worker{
 			name: name, attempts: make(map[string]*attempt),
-			ops: make(map[string]*history.Operation), stays: make(map[string]*history.Stay),
+			ops: make(map[string]*history.Operation), stays: make(map[string]*stay),
 		}
 		r.workers[name] = w
 	}
@@ -148,7 +151,7 @@ func (w *worker) readOperation(l Line) {
 
 func (w *worker) readStay(l Line) {
 	if l.Event == Entering {
-		w.stays[l.ID] = &history.Stay{Path: l.Path, Who: w.name, N: l.N, Asked: l.At}
+		w.stays[l.ID] = &stay{history.Stay{Path: l.Path, Who: w.name, N: l.N, Asked: l.At}}
 		return
 	}
 	s := w.stays[l.ID]
@@ -180,7 +183,8 @@ func (r *Recorder) History() history.History {
 			h.Ops = append(h.Ops, *o)
 		}
 		for _, s := range w.stays {
-			h.Stays = append(h.Stays, r.stay(w, *s))
+			h.Stays = append(h.Stays, r.stay(w, s.Stay))
+			h.Waits = append(h.Waits, s.waits(w)...)
 		}
 	}
 	slices.SortFunc(h.Holds, func(a, b history.Hold) int { return cmp.Compare(a.From, b.From) })
@@ -192,6 +196,26 @@ func (a *attempt) wait(w *worker) history.Wait {
 	return history.Wait{
 		Path: a.asked.Path, Who: w.name, Asked: a.asked.At, Served: a.granted.At, Gone: cmp.Or(a.gone, w.died),
 	}
+}
+
+// waits are those for the way in and the way out of a barrier.
+func (s *stay) waits(w *worker) []history.Wait {
+	gone := cmp.Or(s.Died, w.died)
+	in := history.Wait{Path: s.Path, Who: w.name, Asked: s.Asked, Served: s.Entered, Gone: gone}
+	if s.Leaving == 0 {
+		return []history.Wait{in}
+	}
+	return []history.Wait{in, {Path: s.Path, Who: w.name, Asked: s.Leaving, Served: s.Left, Gone: gone}}
+}
+
+// Waiting is the number of waits that began before an instant and go on.
+func (r *Recorder) Waiting(before time.Duration) (n int) {
+	for _, w := range r.History().Waits {
+		if w.Asked < before && w.Served == 0 && w.Gone == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // holds returns the grant's hold of each of its paths.

@@ -55,11 +55,16 @@ func TestLinesBecomeAHistory(t *testing.T) {
 	require.ElementsMatch(t, []history.Wait{
 		{Path: "p", Who: "a", Asked: 1, Served: 3},
 		{Path: "p", Who: "a", Asked: 10, Gone: 11},
+		{Path: "b", Who: "a", Asked: 12, Served: 13},
 		{Path: "p,q", Who: "b", Asked: 20, Served: 23, Gone: 30},
 	}, h.Waits)
+	require.Zero(t, r.Waiting(100))
 	require.Equal(t, []history.Operation{
 		{Resource: "r", Who: "a", Kind: history.Write, Token: 7, Value: "v", Call: 5, Return: 6, Outcome: history.Applied},
 		{Resource: "r", Who: "b", Kind: history.Read, Call: 24, Outcome: history.Unknown},
 	}, h.Ops)
+	read(t, r, "c", record.Line{Event: record.Asked, At: 40, ID: "5", Path: "p"})
+	require.Equal(t, 1, r.Waiting(41))
+	require.Zero(t, r.Waiting(40))
 	require.Equal(t, []history.Stay{{Path: "b", Who: "a", N: 2, Asked: 12, Entered: 13, Died: 13, Gone: 14}}, h.Stays)
 }
