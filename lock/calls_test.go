@@ -181,7 +181,7 @@ func TestDeadlineCountsForAllStepsTogether(t *testing.T) {
 // etcd#10111, vitess#8309: granted and cancelled in the same instant.
 func TestCancelAndGrantAreDecidedOnce(t *testing.T) {
 	t.Parallel()
-	rounds := 1000
+	rounds := 400
 	if zkrtest.Full {
 		rounds = 10_000
 	}

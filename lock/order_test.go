@@ -313,7 +313,7 @@ func TestDirectoriesAreContainersUnlessTheServerHasNone(t *testing.T) {
 // As above, however many names there are, each of them used once.
 func TestNamesThatWereUsedOnceLeaveNothing(t *testing.T) {
 	t.Parallel()
-	names := 500
+	names := 100
 	if zkrtest.Full {
 		names = 10_000
 	}
