@@ -95,6 +95,9 @@ func (f *field) reconnect(ctx context.Context, n, waiters int, res *result) {
 	p := f.programs[library]
 	a := p.ask(ctx, "hold", f.a.proxy.Addr(), "mutex", n, f.path())
 	f.noteHeld(res, ours, n, a)
+	m, err := f.a.zk.Metrics(ctx)
+	require.NoError(f.t, err)
+	f.note(res, holdCase, ours.title, n, "data of each, by the server's count", m["zk_approximate_data_size"]/float64(n), "B")
 	w := p.ask(ctx, "wait", waiters)
 	f.note(res, reconnectCase, ours.title, n, "memory of each waiter", w.Heap, "B")
 	watches := f.watchCount(ctx)
@@ -182,17 +185,20 @@ type size struct {
 	killTimeout          time.Duration
 }
 
-// compare runs all cases on one kind of storage.
-func compare(ctx context.Context, t testing.TB, storage string, s size, res *result) {
+// compare runs all cases on one kind of storage, and calls keep with what there
+// is from time to time.
+func compare(ctx context.Context, t testing.TB, storage string, s size, res *result, keep func()) {
 	f := newField(t, newArena(t, storage))
 	res.Server = zookeeperVersion
 	for _, c := range s.contests() {
 		f.run(ctx, c, s.rounds, res)
+		keep()
 	}
 	if storage == onDisk {
 		return // what follows is about bytes and memory, not about disks
 	}
 	f.join(ctx, s.joiners, res)
+	keep()
 	for _, n := range s.held {
 		for _, e := range locks {
 			if e == theFloor || e.program == etcd {
@@ -201,9 +207,12 @@ func compare(ctx context.Context, t testing.TB, storage string, s size, res *res
 			f.hold(ctx, e, n, res)
 		}
 	}
+	f.kill(ctx, s.kills, s.killTimeout, res)
+	keep()
 	f.reconnect(ctx, s.many, s.waiters, res)
+	keep()
 	for _, n := range s.renewals {
 		f.renewals(ctx, n, s.renewTime, res)
 	}
-	f.kill(ctx, s.kills, s.killTimeout, res)
+	keep()
 }

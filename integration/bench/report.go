@@ -45,8 +45,8 @@ func (r *result) write(dir string, s size) error {
 // markdown shows the run.
 func (r *result) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d CPUs that the servers share, %s, ZooKeeper %s, load average before and after %s. Medians of %d rounds; low and high are the medians of single rounds.\n\n",
-		r.Date, r.CPUs, r.Go, r.Server, r.Load, r.Rounds)
+	fmt.Fprintf(&b, "%s, %d CPUs that the servers share, %s, ZooKeeper %s, load average %s before and %s after. Medians of %d rounds; low and high are the medians of single rounds.\n\n",
+		r.Date, r.CPUs, r.Go, r.Server, r.LoadBefore, r.LoadAfter, r.Rounds)
 	b.WriteString("### Goals\n\n| data | goal | limit | measured | |\n| --- | --- | --- | --- | --- |\n")
 	for _, g := range r.Goals {
 		verdict := "**not met**"

@@ -11,11 +11,14 @@ type result struct {
 	CPUs    int    `json:"cpus"`
 	Go      string `json:"go"`
 	Server  string `json:"server"`
-	Load    string `json:"load"` // average of the last minute, when it began and ended
 	Rounds  int    `json:"rounds"`
 	Rows    []row  `json:"rows"`
 	Singles []fact `json:"facts"`
 	Goals   []goal `json:"goals"`
+
+	// Load averages of the last minute when it began and ended.
+	LoadBefore string `json:"load_before"`
+	LoadAfter  string `json:"load_after"`
 }
 
 // row is one entrant in one case that is run in rounds.
