@@ -46,9 +46,10 @@ func Check(fence Fence, ops []history.Operation, effects []history.Effect, patie
 	}
 }
 
-// settled turns the record into operations that have happened. An installation
-// of a token, or a read, without an answer tells nothing and changed nothing
-// that could be told from a later one: a write installs its token too.
+// settled turns the record into operations that have happened, or may have: an
+// installation without an answer may have had its effect at any later time, or at
+// the end of time, where it is of no matter. A read without an answer tells
+// nothing.
 func settled(ops []history.Operation, effects []history.Effect) []porcupine.Operation {
 	applied := make(map[string]bool)
 	for _, e := range effects {
@@ -61,10 +62,12 @@ func settled(ops []history.Operation, effects []history.Effect) []porcupine.Oper
 		switch {
 		case o.Outcome == history.Failed:
 			continue
-		case o.Outcome == history.Unknown && (o.Kind != history.Write || !applied[o.Value]):
-			continue
-		case o.Outcome == history.Unknown:
+		case o.Outcome == history.Unknown && o.Kind == history.Install:
+			end = math.MaxInt64
+		case o.Outcome == history.Unknown && o.Kind == history.Write && applied[o.Value]:
 			o.Outcome, end = history.Applied, math.MaxInt64
+		case o.Outcome == history.Unknown:
+			continue
 		}
 		if _, ok := clients[o.Who]; !ok {
 			clients[o.Who] = len(clients)
@@ -89,8 +92,11 @@ func model(fence Fence) porcupine.Model {
 
 func step(fence Fence, s state, o history.Operation) (ok bool, next state) {
 	admits := o.Token >= s.token
-	if o.Outcome == history.Refused {
+	switch o.Outcome {
+	case history.Refused:
 		return !admits || fence == ByContender, s
+	case history.Unknown:
+		return true, state{max(s.token, o.Token), s.value}
 	}
 	switch o.Kind {
 	case history.Read:

@@ -24,6 +24,11 @@ func install(token int64, call, ret time.Duration) history.Operation {
 	return history.Operation{Who: "i", Kind: history.Install, Token: token, Call: call, Return: ret, Outcome: applied}
 }
 
+func unanswered(o history.Operation) history.Operation {
+	o.Return, o.Outcome = 0, unknown
+	return o
+}
+
 func read(value string, call, ret time.Duration) history.Operation {
 	return history.Operation{Who: "r", Kind: history.Read, Value: value, Call: call, Return: ret, Outcome: applied}
 }
@@ -51,6 +56,10 @@ func TestWhatIsLinearizable(t *testing.T) {
 		"unknown and applied, never read":      {ops: []history.Operation{write(1, "a", 1, 0, unknown), read("", 5, 6)}, effects: []history.Effect{{Value: "a"}}, ok: true},
 		"unknown and not applied, but read":    {ops: []history.Operation{write(1, "a", 1, 0, unknown), read("a", 5, 6)}},
 		"unknown and applied behind a newer":   {ops: []history.Operation{write(2, "b", 1, 2, applied), write(1, "a", 3, 0, unknown), read("a", 5, 6)}, effects: []history.Effect{{Value: "b"}, {Value: "a"}}},
+		"unknown installation, refused by it":  {ops: []history.Operation{unanswered(install(2, 1, 0)), write(1, "a", 3, 4, refused)}, ok: true},
+		"unknown installation without effect":  {ops: []history.Operation{unanswered(install(2, 1, 0)), write(1, "a", 3, 4, applied)}, ok: true},
+		"unknown installation, then refused":   {ops: []history.Operation{unanswered(install(2, 1, 0)), write(2, "a", 3, 4, refused)}},
+		"unknown installation, both":           {ops: []history.Operation{unanswered(install(2, 1, 0)), write(1, "a", 3, 4, refused), write(1, "b", 5, 6, applied)}},
 		"failed":                               {ops: []history.Operation{write(1, "a", 1, 2, history.Failed), read("", 3, 4)}, ok: true},
 	} {
 		err := linear.Check(c.fence, c.ops, c.effects, time.Minute)
