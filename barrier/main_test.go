@@ -1,12 +1,8 @@
 package barrier_test
 
 import (
-	"context"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/internal/leakcheck"
 	"github.com/zkrecipes/zkrecipes/internal/zkrtest"
@@ -30,23 +26,7 @@ func start(call func() error) waiting {
 // returned waits for a call that returns within the given time.
 func returned(t testing.TB, w waiting, within time.Duration) error {
 	t.Helper()
-	synctest.Wait() // what takes no time has happened
-	timeout := time.NewTimer(within)
-	defer timeout.Stop()
-	select {
-	case r := <-w:
-		return r.Err
-	case <-timeout.C:
-		synctest.Wait()
-		require.NotEmpty(t, w, "no answer within %v", within)
-		return (<-w).Err
-	}
+	return zkrtest.Receive(t, w, within).Err
 }
 
-// soon returns a context that ends after d.
-func soon(t testing.TB, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
+var soon = zkrtest.Soon

@@ -69,43 +69,16 @@ func (c *candidate) wait() <-chan result {
 // elected waits for a campaign that is won within the given time.
 func elected(t testing.TB, r <-chan result, within time.Duration) *election.Term {
 	t.Helper()
-	got := outcome(t, r, within)
-	require.NoError(t, got.Err)
-	require.NoError(t, got.Val.Err())
-	return got.Val
+	return zkrtest.Granted(t, r, within)
 }
 
 // outcome waits for a call that returns within the given time.
 func outcome[V any](t testing.TB, r <-chan zkrtest.Result[V], within time.Duration) zkrtest.Result[V] {
 	t.Helper()
-	start := time.Now()
-	synctest.Wait() // what takes no time has happened
-	timeout := time.NewTimer(within)
-	defer timeout.Stop()
-	select {
-	case got := <-r:
-		return got
-	case <-timeout.C:
-		synctest.Wait()
-		require.NotEmpty(t, r, "no answer within %v", time.Since(start))
-		return <-r
-	}
+	return zkrtest.Receive(t, r, within)
 }
 
-// ended waits for the end of a term.
-func ended(t testing.TB, term *election.Term, within time.Duration) {
-	t.Helper()
-	done := term.Done()
-	synctest.Wait()
-	timeout := time.NewTimer(within)
-	defer timeout.Stop()
-	select {
-	case <-done:
-	case <-timeout.C:
-		synctest.Wait()
-		require.Error(t, term.Err(), "the term goes on after %v", within)
-	}
-}
+var ended = zkrtest.Ended
 
 func resign(t testing.TB, term *election.Term) {
 	t.Helper()
@@ -160,17 +133,7 @@ func (c *candidate) run() *running {
 // leads waits for the worker to begin.
 func (r *running) leads(t testing.TB, within time.Duration) *election.Term {
 	t.Helper()
-	synctest.Wait()
-	timeout := time.NewTimer(within)
-	defer timeout.Stop()
-	select {
-	case term := <-r.began:
-		return term
-	case <-timeout.C:
-		synctest.Wait()
-		require.NotEmpty(t, r.began, "not elected within %v", within)
-		return <-r.began
-	}
+	return zkrtest.Receive(t, r.began, within)
 }
 
 // stopped ends the Run and waits for it.

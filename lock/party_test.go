@@ -80,14 +80,13 @@ func (p *party) waitUntil() (<-chan result, context.CancelFunc) {
 	return r, cancel
 }
 
-// granted waits for the lock, and for no longer than the given time.
-func granted(t testing.TB, r <-chan result, within time.Duration) *recipes.Lease {
-	t.Helper()
-	got := outcome(t, r, within)
-	require.NoError(t, got.Err)
-	require.NoError(t, got.Val.Err())
-	return got.Val
-}
+// What waits of a lock come to.
+var (
+	granted = zkrtest.Granted[*recipes.Lease]
+	outcome = zkrtest.Receive[result]
+	ended   = zkrtest.Ended
+	soon    = zkrtest.Soon
+)
 
 // failed waits for the end of a wait in vain.
 func failed(t testing.TB, r <-chan result, within time.Duration) error {
@@ -98,50 +97,12 @@ func failed(t testing.TB, r <-chan result, within time.Duration) error {
 	return got.Err
 }
 
-func outcome(t testing.TB, r <-chan result, within time.Duration) result {
-	t.Helper()
-	synctest.Wait() // what takes no time has happened
-	timeout := time.NewTimer(within)
-	defer timeout.Stop()
-	select {
-	case got := <-r:
-		return got
-	case <-timeout.C:
-		synctest.Wait()
-		require.NotEmpty(t, r, "no answer within %v", within)
-		return <-r
-	}
-}
-
-// ended waits for the end of a lease.
-func ended(t testing.TB, l *recipes.Lease, within time.Duration) {
-	t.Helper()
-	done := l.Done()
-	synctest.Wait() // what takes no time has happened
-	timeout := time.NewTimer(within)
-	defer timeout.Stop()
-	select {
-	case <-done:
-	case <-timeout.C:
-		synctest.Wait()
-		require.Error(t, l.Err(), "the lease goes on after %v", within)
-	}
-}
-
 // release gives a lease back, which takes no time where all is well.
 func release(t testing.TB, l *recipes.Lease) {
 	t.Helper()
 	start := time.Now()
 	require.NoError(t, l.Release(t.Context()))
 	require.Zero(t, time.Since(start))
-}
-
-// soon returns a context that ends after d.
-func soon(t testing.TB, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // contenders returns the names in the queue, when nothing moves any more.

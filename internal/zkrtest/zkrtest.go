@@ -99,3 +99,58 @@ func Pending[T any](t testing.TB, calls ...<-chan Result[T]) {
 		}
 	}
 }
+
+// Receive waits for what comes over a channel within the given time: what is due
+// right at its end counts.
+func Receive[T any](t testing.TB, c <-chan T, within time.Duration) T {
+	t.Helper()
+	synctest.Wait() // what takes no time has happened
+	timeout := time.NewTimer(within)
+	defer timeout.Stop()
+	select {
+	case v := <-c:
+		return v
+	case <-timeout.C:
+	}
+	synctest.Wait()
+	select {
+	case v := <-c:
+		return v
+	default:
+		t.Fatalf("nothing within %v", within)
+		panic("not reached")
+	}
+}
+
+// Granted waits for a call that returns within the given time what is held then.
+func Granted[T interface{ Err() error }](t testing.TB, call <-chan Result[T], within time.Duration) T {
+	t.Helper()
+	got := Receive(t, call, within)
+	if got.Err != nil {
+		t.Fatalf("not granted: %v", got.Err)
+	}
+	if err := got.Val.Err(); err != nil {
+		t.Fatalf("granted, and over: %v", err)
+	}
+	return got.Val
+}
+
+// Ended waits for the end of what is held, within the given time.
+func Ended(t testing.TB, held interface {
+	Done() <-chan struct{}
+	Err() error
+}, within time.Duration) {
+	t.Helper()
+	Receive(t, held.Done(), within)
+	if held.Err() == nil {
+		t.Fatal("done, and not over")
+	}
+}
+
+// Soon returns a context that ends after d.
+func Soon(t testing.TB, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
