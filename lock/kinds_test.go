@@ -183,6 +183,54 @@ func TestStrictGrantOfAnyKindIsProven(t *testing.T) {
 	})
 }
 
+// excluding are the ways to hold what keeps a kind of contender waiting; others
+// exclude those of their own kind.
+var excluding = map[string]func(*party) asking{"reader": writing, "permit": acquiring(limit), "permits": acquiring(limit)}
+
+// etcd#10111, vitess#8309: cancelled and granted at the same instant, at every
+// point on the way from the news that it is free to the grant.
+func TestCancelAndGrantOfAnyKindAreDecidedOnce(t *testing.T) {
+	const way = time.Millisecond // from the server to the one who waits
+	for name, how := range kinds {
+		t.Run(name, func(t *testing.T) {
+			zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+				a, b := join(t, srv), join(t, srv)
+				hold := excluding[name]
+				if hold == nil {
+					hold = how
+				}
+				b.cable.SetLatency(way)
+				b.blink()
+				grants := 0
+				for i := range 60 {
+					la := granted(t, async(t, hold(a)), time.Second)
+					ctx, cancel := context.WithCancel(t.Context())
+					ask := how(b)
+					waiting := zkrtest.Go(func() (*recipes.Lease, error) { return ask(ctx) })
+					time.Sleep(20 * way)
+					time.AfterFunc(time.Duration(i%30)*way/2, cancel)
+					release(t, la)
+					if got := <-waiting; got.Err == nil {
+						grants++
+						require.NoError(t, got.Val.Verify(t.Context()))
+						require.NoError(t, got.Val.Release(t.Context()))
+					} else {
+						require.Nil(t, got.Val)
+						require.ErrorIs(t, got.Err, context.Canceled)
+					}
+					cancel()
+					time.Sleep(20 * way)
+					require.Empty(t, ephemerals(srv))
+				}
+				require.Greater(t, grants, 5)
+				require.Less(t, grants, 60)
+				requireUnused(t, a.c)
+				requireUnused(t, b.c)
+			})
+		})
+	}
+}
+
 // Whoever wants no second place in the queue is told that the first is lost.
 func TestWaiterThatStaysIsToldThatItsPlaceIsLost(t *testing.T) {
 	stay := map[string]func(*party) asking{

@@ -78,7 +78,8 @@ func (m *Mutex) Queue(ctx context.Context) ([]recipes.Contender, error) { return
 // Revoke asks the holder to give the lock back, as Curator's Revoker does. The
 // holder finds its Lease.Revoked closed, and may ignore it. The holder's
 // identity is overwritten by that. It returns ErrNotHeld where nobody holds the
-// lock.
+// lock, and recipes.ErrOutcomeUnknown where the answer is lost: to ask again may
+// be to ask the next holder.
 func (m *Mutex) Revoke(ctx context.Context) error {
 	ok, err := m.q.Revoke(ctx)
 	if err == nil && !ok {

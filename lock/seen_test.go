@@ -137,7 +137,6 @@ func TestContendersOfOtherFamiliesAreToldByTheirNames(t *testing.T) {
 }
 
 func TestWaitInVainTellsWhoHoldsAndHowLongThatHasBeenThere(t *testing.T) {
-	excluding := map[string]func(*party) asking{"reader": writing, "permit": acquiring(limit), "permits": acquiring(limit)}
 	for name, how := range kinds {
 		t.Run(name, func(t *testing.T) {
 			zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {

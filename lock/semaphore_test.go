@@ -2,6 +2,8 @@ package lock_test
 
 import (
 	"context"
+	"errors"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -122,6 +124,32 @@ func TestSemaphoreRefusesAnotherLimit(t *testing.T) {
 		require.Equal(t, "2", limit.Stored)
 		_, err = b.TryAcquire(t.Context())
 		require.ErrorAs(t, err, &limit)
+	})
+}
+
+// As above, where both come first: one of them stores its limit.
+func TestSemaphoresOfDifferentLimitsThatComeAtOnceAgreeOnOne(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		srv.On(zktest.Match{Op: zktest.OpGetData, Path: semPath}).Times(2).DelayReply(time.Second)
+		limits := map[int]<-chan result{2: nil, 5: nil}
+		for n := range limits {
+			limits[n] = async(t, acquireN(semaphore(t, zkrtest.Dial(t, srv), n), n))
+		}
+		refused := 0
+		for n, call := range limits {
+			got := outcome(t, call, T)
+			var limit *lock.LimitError
+			if errors.As(got.Err, &limit) {
+				refused++
+				require.Equal(t, n, limit.Ours)
+				require.Equal(t, strconv.Itoa(7-n), limit.Stored)
+				continue
+			}
+			require.NoError(t, got.Err)
+			require.Len(t, srv.Children(semPath+"/leases"), n)
+			release(t, got.Val)
+		}
+		require.Equal(t, 1, refused)
 	})
 }
 
