@@ -30,9 +30,11 @@ const (
 // phases is how many there are in a contest: one in peace, and two faults a side.
 const phases = 5
 
-// turns is how often each participant takes its lock in a phase: a pair of two
-// participants a side comes to 60 grants, or 500.
-func turns() int { return proof.Size(3, 25) }
+// fewTurns and manyTurns are how often each participant takes its lock in a phase:
+// a pair of two participants a side comes to 60 grants, or 500.
+const fewTurns = 3
+
+func manyTurns() int { return proof.Size(fewTurns, 25) }
 
 // A starter starts a process that reaches the servers at the given address.
 type starter func(t testing.TB, connect string) *peers.Peer
@@ -94,16 +96,17 @@ type contest struct {
 	server  *zkserver.Server
 	witness *recipes.Session
 	dirs    []string // whose children are contenders
+	turns   int      // of each participant in a phase
 	sides   []*side
 }
 
 // newContest begins a contest. Each side has participants in all roles.
-func newContest(t *testing.T, dirs []string, sides ...*side) *contest {
+func newContest(t *testing.T, dirs []string, turns int, sides ...*side) *contest {
 	t.Helper()
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	c := &contest{t: t, ctx: ctx, server: zkserver.Shared(t).Servers[0], dirs: dirs, sides: sides}
+	c := &contest{t: t, ctx: ctx, server: zkserver.Shared(t).Servers[0], dirs: dirs, turns: turns, sides: sides}
 	c.witness = session(t, ctx, c.server)
 	for _, s := range sides {
 		var err error
@@ -136,7 +139,7 @@ func (c *contest) run() {
 		c.phase(victim, c.kill)
 	}
 	for _, s := range c.sides {
-		require.GreaterOrEqual(c.t, len(s.grants), phases*len(s.roles)*turns(), "%s had its turns", s.name)
+		require.GreaterOrEqual(c.t, len(s.grants), phases*len(s.roles)*c.turns, "%s had its turns", s.name)
 	}
 }
 
@@ -210,7 +213,7 @@ func (c *contest) kill(s *side) {
 func (c *contest) tell(s *side) {
 	c.t.Helper()
 	for i, r := range s.roles {
-		s.peer.Tell(fmt.Sprintf("loop p%d %d %d %s", i, turns(), dwell, r.take))
+		s.peer.Tell(fmt.Sprintf("loop p%d %d %d %s", i, c.turns, dwell, r.take))
 	}
 }
 

@@ -14,6 +14,7 @@ type pair struct {
 	mine, others func(path string) []role
 	dirs         func(path string) []string // whose children contend; nil for the path itself
 	atMost       int                        // how many may hold at once; 0 where exclusive grants exclude
+	slow         bool                       // a few grants take long
 }
 
 // twice gives a side two participants that do the same.
@@ -55,8 +56,9 @@ var pairs = []pair{
 	// they wait for writers that came later, see TestKazooReaderWaitsForALaterWriter.
 	{recipe: "readers and writers", peer: "kazoo that knows our names", ours: ours, theirs: kazoo("__WRIT__", "__READ__"), mine: readAndWrite, others: twice("wlock")},
 	{recipe: "readers and writers", peer: "kazoo whose names we take", ours: oursAsKazoo, theirs: kazoo(), mine: readAndWrite, others: twice("wlock")},
-	{recipe: "writers with a deadline", peer: "kazoo's readers that know our names", ours: ours, theirs: kazoo("__WRIT__", "__READ__"), mine: readAndTryToWrite, others: readers},
-	{recipe: "writers with a deadline", peer: "kazoo's readers whose names we take", ours: oursAsKazoo, theirs: kazoo(), mine: readAndTryToWrite, others: readers},
+	// Such a reader comes in between two attempts of a writer, or does not.
+	{recipe: "writers with a deadline", peer: "kazoo's readers that know our names", ours: ours, theirs: kazoo("__WRIT__", "__READ__"), mine: readAndTryToWrite, others: readers, slow: true},
+	{recipe: "writers with a deadline", peer: "kazoo's readers whose names we take", ours: oursAsKazoo, theirs: kazoo(), mine: readAndTryToWrite, others: readers, slow: true},
 	{
 		recipe: "semaphore", peer: "Curator", ours: ours, theirs: curator, mine: twice("acquire", "2"), others: twice("acquire", "2"), atMost: 2,
 		dirs: func(path string) []string { return []string{path + "/locks", path + "/leases"} },
@@ -76,7 +78,11 @@ func TestOursAndPeersExcludeEachOther(t *testing.T) {
 			if p.dirs != nil {
 				dirs = p.dirs(path)
 			}
-			c := newContest(t, dirs,
+			turns := manyTurns()
+			if p.slow {
+				turns = fewTurns
+			}
+			c := newContest(t, dirs, turns,
 				&side{name: "zkrecipes", start: p.ours, careful: true, roles: p.mine(path)},
 				&side{name: p.peer, start: p.theirs, roles: p.others(path)})
 			c.run()
