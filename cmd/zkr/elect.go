@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -7,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/election"
+	"github.com/zkrecipes/zkrecipes/internal/backoff"
 	"github.com/zkrecipes/zkrecipes/recipes"
 )
 
@@ -17,7 +20,7 @@ func electCommand() command {
 		short: "run a command while leading",
 		long:  electManual,
 		setup: func(fs *flags) runner {
-			c := &candidate{job: job{env: fs.env}}
+			c := &candidate{job: job{env: fs.env, variable: "ZKR_ELECTION_PATH"}}
 			c.register(fs)
 			return func(ctx context.Context, args []string) error {
 				if err := c.settle(fs, args); err != nil {
@@ -69,41 +72,20 @@ type candidate struct {
 }
 
 func (c *candidate) register(fs *flags) {
-	c.job.register(fs)
-	c.conn.registerIdentity(fs, "id")
+	c.job.register(fs, "id", "give up after this `DURATION` of not being elected (default never)")
 	c.layout.register(fs)
-	fs.DurationVar(&c.wait, "wait", 0, "give up after this `DURATION` of not being elected (default never)")
 	fs.BoolVar(&c.once, "once", false, "end with the first term")
 }
 
-// settle takes the arguments in and checks what needs no server.
-func (c *candidate) settle(fs *flags, args []string) error {
-	if err := c.job.settle(fs, args); err != nil {
-		return err
-	}
-	if fs.isSet("wait") && c.wait <= 0 {
-		return usagef("--wait %v: want more than 0", c.wait)
-	}
-	c.facts = []string{"ZKR_ELECTION_PATH=" + c.path}
-	return nil
-}
-
 func (c *candidate) run(ctx context.Context) error {
-	c.say = newSpeaker(c.env.stderr, c.quiet)
-	defer c.say.close() // after the place was given up
-	caught, stop := catch(forwarded)
-	defer stop()
-	// Nobody is to die of a closed stderr, at no time.
-	_, stopPipe := catch(survived[:1])
-	defer stopPipe()
-
-	e, client, err := c.enter(ctx, caught)
+	defer c.begin()()
+	e, client, err := c.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 	for {
-		again, err := c.serve(ctx, client, e, caught)
+		again, err := c.serve(ctx, client, e)
 		if !again {
 			return err
 		}
@@ -111,8 +93,8 @@ func (c *candidate) run(ctx context.Context) error {
 }
 
 // enter connects.
-func (c *candidate) enter(ctx context.Context, caught <-chan os.Signal) (*election.Election, *recipes.Client, error) {
-	ctx, stop := untilSignal(ctx, caught)
+func (c *candidate) enter(ctx context.Context) (*election.Election, *recipes.Client, error) {
+	ctx, stop := untilSignal(ctx, c.caught)
 	defer stop()
 	client, err := c.dial(ctx)
 	if err != nil {
@@ -131,14 +113,14 @@ func (c *candidate) enter(ctx context.Context, caught <-chan os.Signal) (*electi
 }
 
 // serve is one campaign and one term. again says that there is to be another one.
-func (c *candidate) serve(ctx context.Context, client *recipes.Client, e *election.Election, caught <-chan os.Signal) (again bool, err error) {
-	term, err := c.campaign(ctx, client, e, caught)
+func (c *candidate) serve(ctx context.Context, client *recipes.Client, e *election.Election) (again bool, err error) {
+	term, err := c.campaign(ctx, client, e)
 	if err != nil {
 		return false, err
 	}
 	c.say.say("elected: leading %s as %q, token %s", c.path, e.ID(), term.Token())
 	began := time.Now()
-	h := holding{job: &c.job, lease: term.Lease(), caught: caught}
+	h := holding{job: &c.job, lease: term.Lease()}
 	err = h.run(ctx)
 	switch {
 	case c.once || h.signaled:
@@ -147,14 +129,14 @@ func (c *candidate) serve(ctx context.Context, client *recipes.Client, e *electi
 		c.say.say("%s; standing for election again", explain(err))
 		return true, nil
 	case err == nil:
-		err = pause(ctx, caught, shortest-time.Since(began))
+		err = pause(ctx, c.caught, shortest-time.Since(began))
 	}
 	return err == nil, err
 }
 
-// campaign waits until it is elected.
-func (c *candidate) campaign(ctx context.Context, client *recipes.Client, e *election.Election, caught <-chan os.Signal) (*election.Term, error) {
-	ctx, stop := untilSignal(ctx, caught)
+// campaign waits until it is elected, and goes on after what passes.
+func (c *candidate) campaign(ctx context.Context, client *recipes.Client, e *election.Election) (*election.Term, error) {
+	ctx, stop := untilSignal(ctx, c.caught)
 	defer stop()
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
@@ -162,11 +144,18 @@ func (c *candidate) campaign(ctx context.Context, client *recipes.Client, e *ele
 	if leader, err := e.Leader(ctx); err == nil {
 		c.say.say("%s is led by %v; waiting", c.path, leader)
 	}
-	term, err := e.Campaign(ctx)
-	if err != nil {
-		return nil, c.waitEnded(ctx, err, "not elected at "+c.path)
+	var pause backoff.Backoff
+	for {
+		term, err := e.Campaign(ctx)
+		switch {
+		case err == nil:
+			return term, nil
+		case ctx.Err() != nil, election.Permanent(err):
+			return nil, c.waitEnded(ctx, client, err, "not elected at "+c.path)
+		}
+		c.say.warn("campaign failed: %s; trying again", explain(err))
+		pause.Wait(ctx) // the next campaign tells that it has ended
 	}
-	return term, nil
 }
 
 // isLoss reports whether a command was stopped for the sake of the lease.

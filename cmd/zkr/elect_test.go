@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -194,6 +196,23 @@ func TestElectGivesUpAfterWait(t *testing.T) {
 	require.Empty(t, p.stdout.rest())
 	require.Contains(t, p.stderr.rest(), `not elected at /locks/job within 1s: at position 1, held by "the leader"`)
 	require.Len(t, srv.Children(path), 1, "the queue was left")
+}
+
+// As election.Election.Run, whose loop this is.
+func TestElectGoesOnAfterWhatPassesAndEndsAfterWhatStays(t *testing.T) {
+	t.Parallel()
+	srv := serve(t)
+	lead(t, dial(t, srv)).Resign(t.Context()) // makes the directory
+	srv.On(zktest.Match{Path: path + "/_c_*-latch-"}).Times(2).Error(zktest.Throttled)
+	p := zkrElect(t, srv, "--once", "--", "echo", "ran")
+	p.stderr.await("campaign failed: ")
+	require.Equal(t, 0, p.exit())
+	require.Equal(t, "ran", p.stdout.rest())
+
+	srv.On(zktest.Match{Path: path + "/_c_*-latch-"}).Error(zktest.InvalidACL)
+	p = zkrElect(t, srv, "--", "echo", "ran")
+	require.Equal(t, exitFailed, p.exit())
+	require.Contains(t, p.stderr.rest(), "invalid ACL")
 }
 
 func TestLayoutsNameCandidatesAsPeersDo(t *testing.T) {

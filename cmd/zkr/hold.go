@@ -1,10 +1,11 @@
+//go:build unix
+
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"syscall"
 	"time"
 
@@ -14,8 +15,7 @@ import (
 // holding is the time during which the command runs.
 type holding struct {
 	*job
-	lease  *recipes.Lease
-	caught <-chan os.Signal
+	lease *recipes.Lease
 
 	child    *child
 	stopped  bool // the command was asked to end, for the sake of the lease
@@ -68,6 +68,11 @@ func (h *holding) watch(work context.Context) (result, error) {
 		return result{err: err}, nil
 	}
 	defer h.child.tty.takeBack()
+	return h.oversee(work), nil
+}
+
+// oversee returns when the command has ended.
+func (h *holding) oversee(work context.Context) result {
 	stop, lost := work.Done(), h.lease.Done()
 	kill := time.NewTimer(time.Hour)
 	defer kill.Stop()
@@ -76,7 +81,7 @@ func (h *holding) watch(work context.Context) (result, error) {
 	for {
 		select {
 		case end := <-h.child.ended:
-			return end, nil
+			return end
 		case sig := <-h.caught:
 			// A command may take SIGHUP for a wish to read its settings again.
 			h.signaled = h.signaled || isEnding(sig) && sig != syscall.SIGHUP

@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -16,7 +18,7 @@ func lockCommand() command {
 		short: "run a command while holding a lock",
 		long:  lockManual,
 		setup: func(fs *flags) runner {
-			l := &locker{job: job{env: fs.env}}
+			l := &locker{job: job{env: fs.env, variable: "ZKR_LOCK_PATH"}}
 			l.register(fs)
 			return func(ctx context.Context, args []string) error {
 				if err := l.settle(fs, args); err != nil {
@@ -67,9 +69,7 @@ type locker struct {
 }
 
 func (l *locker) register(fs *flags) {
-	l.job.register(fs)
-	l.conn.registerIdentity(fs, "identity")
-	fs.DurationVar(&l.wait, "wait", 0, "wait for the lock for this `DURATION` at most (default for ever)")
+	l.job.register(fs, "identity", "wait for the lock for this `DURATION` at most (default for ever)")
 	fs.BoolVar(&l.try, "try", false, "do not wait: take the lock if it is free")
 }
 
@@ -78,26 +78,15 @@ func (l *locker) settle(fs *flags, args []string) error {
 	if err := l.job.settle(fs, args); err != nil {
 		return err
 	}
-	switch {
-	case l.try && fs.isSet("wait"):
+	if l.try && fs.isSet("wait") {
 		return usagef("--try and --wait contradict each other")
-	case fs.isSet("wait") && l.wait <= 0:
-		return usagef("--wait %v: want more than 0, or --try", l.wait)
 	}
-	l.facts = []string{"ZKR_LOCK_PATH=" + l.path}
 	return nil
 }
 
 func (l *locker) run(ctx context.Context) error {
-	l.say = newSpeaker(l.env.stderr, l.quiet)
-	defer l.say.close() // after the lock was given back
-	caught, stop := catch(forwarded)
-	defer stop()
-	// Nobody is to die of a closed stderr, at no time.
-	_, stopPipe := catch(survived[:1])
-	defer stopPipe()
-
-	waiting, stopWaiting := untilSignal(ctx, caught)
+	defer l.begin()()
+	waiting, stopWaiting := untilSignal(ctx, l.caught)
 	client, lease, err := l.acquire(waiting)
 	stopWaiting()
 	if client != nil {
@@ -106,7 +95,7 @@ func (l *locker) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h := holding{job: &l.job, lease: lease, caught: caught}
+	h := holding{job: &l.job, lease: lease}
 	return h.run(ctx)
 }
 
@@ -125,7 +114,7 @@ func (l *locker) acquire(ctx context.Context) (*recipes.Client, *recipes.Lease, 
 	defer l.sayOutages(client)()
 	lease, err := l.take(ctx, mu)
 	if err != nil {
-		return client, nil, l.waitEnded(ctx, err, l.path+" was not acquired")
+		return client, nil, l.waitEnded(ctx, client, err, l.path+" was not acquired")
 	}
 	return client, lease, nil
 }

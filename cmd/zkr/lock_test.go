@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -153,6 +155,23 @@ func TestWaiterTellsOfAnOutage(t *testing.T) {
 	p.stderr.await("no connection to the servers; still waiting")
 	require.NoError(t, srv.Up())
 	p.stderr.await("connected again; still waiting")
+}
+
+// A wait that ends in an outage is not to look like a lock that is held, and one
+// that is told to be quiet not like one that goes well.
+func TestOutageThatLastsIsToldWhateverElseIsNot(t *testing.T) {
+	t.Parallel()
+	srv := serve(t)
+	take(t, srv)
+	quiet := zkrLock(t, srv, "--quiet", "--", "echo", "ran")
+	bounded := zkrLock(t, srv, "--wait", "3s", "--", "echo", "ran")
+	bounded.stderr.await("waiting at position")
+	srv.Down()
+	require.Equal(t, exitNotAcquired, bounded.exit())
+	require.Regexp(t, "was not acquired within 3s.*; there is no connection to the servers 127.0.0.1:", bounded.stderr.rest())
+	require.Equal(t, "zkr: no connection to the servers for 2s; still waiting", quiet.stderr.await(""))
+	require.NoError(t, srv.Up())
+	require.Equal(t, "zkr: connected again; still waiting", quiet.stderr.await(""))
 }
 
 func TestNoServerHasACodeOfItsOwn(t *testing.T) {

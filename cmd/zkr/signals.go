@@ -2,25 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
 )
 
-// forwarded are the signals that are meant for the command that zkr runs.
-var forwarded = []os.Signal{
-	syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM,
-	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT, syscall.SIGWINCH,
-}
-
-// ending are those of them that end zkr while it runs no command.
+// ending are the signals that end zkr while it runs no command.
 var ending = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM}
-
-// survived are signals that would end or stop zkr while it must watch over a
-// command: a stopped zkr lets it run on past the lease, and the end of whoever
-// reads stderr is no reason to kill it.
-var survived = []os.Signal{syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU}
 
 // catch has signals delivered to a channel until stop is called. What was
 // ignored when zkr was started, as under nohup, stays ignored, for zkr and for
@@ -60,6 +50,15 @@ func untilSignal(ctx context.Context, caught <-chan os.Signal) (_ context.Contex
 		wg.Wait()
 		cancel(nil)
 	}
+}
+
+// ended returns why something ended early that ctx bounds: by a signal, or else
+// as err says.
+func ended(ctx context.Context, err error) error {
+	if end := (*exited)(nil); errors.As(context.Cause(ctx), &end) {
+		return end
+	}
+	return err
 }
 
 func isEnding(sig os.Signal) bool {
