@@ -16,9 +16,10 @@ type countKey struct {
 	session int64
 }
 
-// Requests returns how many requests for an operation a session has sent, to
+// Requests returns how many requests for an operation a session has brought to
 // all servers, since the beginning or the last ResetRequests. Op 0 stands for
-// all operations, pings included, and session 0 for all sessions.
+// all operations, pings included, and session 0 for all sessions. What a hook
+// keeps is counted when the server sees it, and what it loses before, never.
 func (s *Server) Requests(op Op, session int64) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
