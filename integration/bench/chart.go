@@ -42,7 +42,7 @@ func (r *result) idleChart(storage string) string {
 	c := newChart(40+barHeight*len(rows), "Acquire + release of an idle lock on "+storage)
 	for i, w := range rows {
 		y := 36 + i*barHeight
-		width := float64(w.P50) / longest * (chartWidth - labelWidth - 150)
+		width := float64(w.P50) / longest * (chartWidth - labelWidth - 200)
 		c.text(labelWidth-8, y+15, "end", w.Entrant)
 		c.printf(`<rect x="%d" y="%d" width="%.0f" height="%d" fill="%s"/>`, labelWidth, y, width, barHeight-6, color(w.Entrant))
 		c.text(labelWidth+int(width)+6, y+15, "start", fmt.Sprintf("%v, %.2f of the floor", short(w.P50), w.Ratio))

@@ -15,7 +15,7 @@ import (
 
 // full is the run that docs/performance.md keeps. It takes a quarter of an hour on a machine that does nothing else.
 var full = size{
-	rounds: 5, pairs: 100, turns: 100, contenders: []int{2, 16, 64, 256},
+	rounds: 5, pairs: 80, turns: 80, contenders: []int{2, 16, 64, 256},
 	joiners: 1000, held: []int{10_000}, many: 100_000, waiters: 20_000,
 	renewals: []int{1, 1000, 10_000}, renewTime: 2 * sessionTimeout,
 	kills: 5, killTimeout: 4 * time.Second,

@@ -45,15 +45,11 @@ func (r *result) judgeHandOver(storage string, contenders []int) {
 		}
 	}
 	few, most := contenders[0], contenders[len(contenders)-1]
-	a, ok := r.find(storage, handCase, ours.title, few)
-	if !ok {
-		return
+	a, _ := r.find(storage, handCase, ours.title, few)
+	b, ok := r.find(storage, handCase, ours.title, most)
+	if ok {
+		r.goal(storage, fmt.Sprintf("growth of a hand-over from %d to %d contenders over that of the floor", few, most), 1.1, b.Ratio/a.Ratio)
 	}
-	b, _ := r.find(storage, handCase, ours.title, most)
-	fa, _ := r.find(storage, handCase, theFloor.title, few)
-	fb, _ := r.find(storage, handCase, theFloor.title, most)
-	grown := float64(b.P50) / float64(a.P50) * float64(fa.P50) / float64(fb.P50)
-	r.goal(storage, fmt.Sprintf("growth of a hand-over from %d to %d contenders over that of the floor", few, most), 1.1, grown)
 	if term, ok := r.find(storage, resignCase, ourTerm.title, few); ok {
 		mutex, _ := r.find(storage, resignCase, ours.title, few)
 		r.goal(storage, "failover by resignation over a hand-over", 2, float64(term.P50)/float64(mutex.P50))

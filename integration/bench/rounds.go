@@ -82,15 +82,17 @@ func (s size) contests() []contest {
 	tries := append([]entrant{}, locks[:2]...) // go-zookeeper's Lock cannot be tried
 	tries = append(tries, locks[3:]...)
 	all := []contest{{idleCase, 0, idle, s.pairs, pair}, {tryCase, 0, tries, s.pairs, try}}
-	for _, n := range s.contenders {
-		all = append(all, contest{handCase, n, locks, s.turns, among(n)})
+	hand := func(n int) contest { return contest{handCase, n, locks, s.turns, among(n)} }
+	last := len(s.contenders) - 1 // takes longest, so it comes last
+	for _, n := range s.contenders[:last] {
+		all = append(all, hand(n))
 	}
-	few := s.contenders[0]
-	some := s.contenders[min(1, len(s.contenders)-1)]
+	few, some := s.contenders[0], s.contenders[min(1, last)]
 	return append(all,
 		contest{resignCase, few, append([]entrant{theFloor, ours}, elections...), s.turns, among(few)},
 		contest{rwCase, some, append([]entrant{theFloor}, readersAndWriters...), s.turns, among(some)},
 		contest{semCase, some, append([]entrant{theFloor}, semaphores...), s.turns, among(some)},
+		hand(s.contenders[last]),
 	)
 }
 
