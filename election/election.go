@@ -101,6 +101,9 @@ func (e *Election) IsLeader() bool {
 // Leader returns who leads, ErrNoLeader if nobody does.
 func (e *Election) Leader(ctx context.Context) (recipes.Contender, error) {
 	leader, ok, err := e.q.First(ctx)
+	for sessionEnded(err) {
+		leader, ok, err = e.q.First(ctx)
+	}
 	if err == nil && !ok {
 		err = fmt.Errorf("%w: %s", ErrNoLeader, e.Path())
 	}
@@ -110,5 +113,15 @@ func (e *Election) Leader(ctx context.Context) (recipes.Contender, error) {
 // Candidates returns the candidates in their order, the leader first: ours,
 // Curator's and kazoo's.
 func (e *Election) Candidates(ctx context.Context) ([]recipes.Contender, error) {
-	return e.q.List(ctx)
+	list, err := e.q.List(ctx)
+	for sessionEnded(err) {
+		list, err = e.q.List(ctx)
+	}
+	return list, err
+}
+
+// sessionEnded reports whether a read got no answer because its session ended
+// meanwhile. There is, or will be, another one.
+func sessionEnded(err error) bool {
+	return errors.Is(err, recipes.ErrSessionExpired) && !errors.Is(err, recipes.ErrClosed)
 }
