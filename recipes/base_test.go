@@ -451,6 +451,18 @@ func TestStaleErrorOfAFunctionIsExplainedWhereNobodyCameAfterIt(t *testing.T) {
 		require.ErrorIs(t, err, fence.ErrStale)
 		require.NotErrorIs(t, err, recipes.ErrFenceAhead, "somebody may hold by now")
 
+		both, err := lock.NewMulti(c, []string{"/x", "/y"})
+		require.NoError(t, err)
+		raise(t, c, "/y", 2*high)
+		time.Sleep(T)
+		refused := func(path string) func(context.Context, *recipes.Lease) error {
+			return func(_ context.Context, l *recipes.Lease) error {
+				return &fence.StaleError{Offered: fence.Stamp{Token: l.TokenOf(path)}, Standing: fence.Stamp{Token: l.TokenOf(path) + high}}
+			}
+		}
+		require.ErrorIs(t, both.Do(t.Context(), refused("/x")), recipes.ErrFenceAhead)
+		require.ErrorIs(t, both.Do(t.Context(), refused("/y")), recipes.ErrFenceAhead)
+
 		err = m.Do(t.Context(), func(context.Context, *recipes.Lease) error {
 			return &fence.StaleError{Offered: fence.Stamp{Token: 1}, Standing: fence.Stamp{Token: 2}}
 		})

@@ -60,7 +60,7 @@ type RenewalEvent struct {
 type ContenderEvent struct {
 	Path    string // of the contender's znode
 	Session int64
-	Token   fence.Token // 0 if it is not known yet
+	Token   fence.Token // its czxid, 0 if it is not known yet; what a lease adds to that its LeaseEvent tells
 }
 
 // WaitEvent is about the place of one contender in its queue.

@@ -63,8 +63,8 @@ func (l *Lease) context(parent context.Context, grace time.Duration) context.Con
 // on they refuse writes of earlier holders, also those still on their way. If one
 // of them fails fn is not called. Shared leases install nothing.
 //
-// Do returns fn's error, with ErrFenceAhead where that applies, and ErrLost if the lease was lost, also where fn
-// returned nil. Where the lease is over before, as the clock tells, fn is not
+// Do returns fn's error, with ErrFenceAhead where that applies, and ErrLost if the
+// lease was lost, also where fn returned nil. Where the lease is over before, as the clock tells, fn is not
 // called and Do returns Err. Call Do once for a lease: the first that ends
 // releases it.
 //
