@@ -133,6 +133,20 @@ func (m *Multi) Do(ctx context.Context, fn func(context.Context, *recipes.Lease)
 	return lease.Do(ctx, fn)
 }
 
+// Queue returns the contenders for each member, one member after another in the
+// order of paths, as Mutex.Queue does.
+func (m *Multi) Queue(ctx context.Context) ([]recipes.Contender, error) {
+	var all []recipes.Contender
+	for _, q := range m.queues {
+		list, err := q.List(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
 // begin returns an attempt in a session with room for all members, which is set
 // aside.
 func (m *Multi) begin(ctx context.Context) (*hold, error) {

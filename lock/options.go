@@ -58,10 +58,11 @@ type Wait struct {
 }
 
 // WithOnWait has fn called when Lock knows its position, and whenever that
-// changes. Lock waits for it to return. Telling the holder costs a read each
-// time. Who is first in the queue of a semaphore that has no room is told so as
-// Position 1, with one of those who hold permits as Holder; others are told who
-// is the first.
+// changes. Lock waits for it to return. It costs no request: Lock reads who is
+// first in any case, to name it in its error. Who is first in the queue of a
+// semaphore that has no room is told so as Position 1, with one of those who hold
+// permits as Holder; others are told who is the first, which then does not hold.
+// Holder is zero where it has gone before it could be read.
 func WithOnWait(fn func(Wait)) Option {
 	return option(func(s *settings) { s.onWait = fn })
 }

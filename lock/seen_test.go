@@ -113,6 +113,36 @@ func TestSemaphoreQueueTellsPermitsAndThoseWhoWaitForThem(t *testing.T) {
 	})
 }
 
+func TestMultiQueueTellsOfEachMember(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		queue := oneAMinute(t, srv, middle, together3)
+		list, err := multi(t, join(t, srv).c, members...).Queue(t.Context())
+		require.NoError(t, err)
+		const kind, curator, unknown = recipes.KindMutex, recipes.NamingCurator, -time.Millisecond
+		require.Equal(t, []seen{
+			{kind, curator, true, 0, unknown}, // of the first member, for which the multi-lock does not wait
+			{kind, curator, true, 0, unknown},
+			{kind, curator, false, 1, unknown},
+		}, look(list))
+		require.Equal(t, list[0].Session, list[2].Session)
+		for _, q := range queue {
+			release(t, granted(t, q, 0))
+		}
+	})
+}
+
+func TestContenderSaysInWordsWhoItIsAndHowLongItHasBeenThere(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for want, c := range map[string]recipes.Contender{
+		`"a\x1b[31m", which came 90ms ago`:           {Path: "/x", Identity: "a\x1b[31m", Age: 90 * time.Millisecond},
+		`"a", which came 1h0m3s ago`:                 {Path: "/x", Identity: "a", Age: time.Hour + 3*time.Second + 70*time.Millisecond},
+		`"a", which came at 2026-03-01 12:00:00 UTC`: {Path: "/x", Identity: "a", Created: at},
+		`somebody who has gone since`:                {},
+	} {
+		require.Equal(t, want, c.String())
+	}
+}
+
 func TestContendersOfOtherFamiliesAreToldByTheirNames(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 		a, peer := join(t, srv), zkrtest.Session(t, zkrtest.Dial(t, srv))

@@ -152,9 +152,12 @@ func (sem *Semaphore) Queue(ctx context.Context) ([]recipes.Contender, error) {
 		return nil, err
 	}
 	waiting, err := sem.q.List(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, w := range waiting {
 		w.Position++
 		list = append(list, w)
 	}
-	return list, err
+	return list, nil
 }

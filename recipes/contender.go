@@ -49,6 +49,9 @@ const (
 
 // String says who it is and how long it has been there.
 func (c Contender) String() string {
+	if c.Path == "" {
+		return "somebody who has gone since"
+	}
 	who := strconv.Quote(c.Identity)
 	if c.Age == 0 {
 		return who + ", which came at " + c.Created.UTC().Format("2006-01-02 15:04:05 UTC")
