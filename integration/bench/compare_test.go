@@ -98,6 +98,7 @@ func newResult(s size) *result {
 func (r *result) finish(s size) {
 	r.LoadAfter = load()
 	r.Goals = nil
+	r.divide()
 	r.judge(s)
 }
 

@@ -56,8 +56,8 @@ func (f *field) watchCount(ctx context.Context) float64 {
 func (f *field) join(ctx context.Context, n int, res *result) {
 	for _, e := range locks {
 		p := f.programs[e.program]
-		if e.program == etcd {
-			continue // one session can have but one place in its queue
+		if e == theFloor || e.program == etcd {
+			continue // it knows the order by creating one after the other; one session has but one place there
 		}
 		cost := f.a.count(ctx, f.t, e.program, func() {
 			p.tell("join", f.a.countedAddr(e.program), e.kind, n, f.path())

@@ -68,11 +68,11 @@ func (r *result) markdown() string {
 		if head := fmt.Sprintf("\n### %s: %s\n\n", w.Storage, w.title()); head != last {
 			last = head
 			b.WriteString(head)
-			b.WriteString("| | median | of the floor | low – high | per second | requests | watch events | bytes to the client | allocations | memory of a session |\n")
-			b.WriteString("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
+			b.WriteString("| | median | of the floor | low – high | lows, of the floor | per second | requests | watch events | bytes to the client | allocations | memory of a session |\n")
+			b.WriteString("|" + strings.Repeat(" --- |", 11) + "\n")
 		}
-		fmt.Fprintf(&b, "| %s | %v | %s | %v – %v | %s | %.2f | %.2f | %.0f | %s | %s |\n",
-			w.Entrant, short(w.P50), some("%.2f", w.Ratio), short(w.Low), short(w.High), some("%.0f", w.Rate),
+		fmt.Fprintf(&b, "| %s | %v | %s | %v – %v | %s | %s | %.2f | %.2f | %.0f | %s | %s |\n",
+			w.Entrant, short(w.P50), some("%.2f", w.Ratio), short(w.Low), short(w.High), some("%.2f", w.LowRatio), some("%.0f", w.Rate),
 			w.Requests, w.Events, w.Bytes, w.allocations(), kib(w.Memory))
 	}
 	b.WriteString("\n### Run once, on tmpfs\n\n| case | | number | what | |\n| --- | --- | --- | --- | --- |\n")

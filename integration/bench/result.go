@@ -27,10 +27,11 @@ type row struct {
 	Case       string        `json:"case"`
 	Contenders int           `json:"contenders,omitempty"`
 	Entrant    string        `json:"entrant"`
-	P50        time.Duration `json:"p50_ns"`  // median over the rounds of the medians of each
-	Low        time.Duration `json:"low_ns"`  // of the rounds
-	High       time.Duration `json:"high_ns"` // of the rounds
-	Ratio      float64       `json:"ratio,omitempty"`
+	P50        time.Duration `json:"p50_ns"`              // median over the rounds of the medians of each
+	Low        time.Duration `json:"low_ns"`              // of the rounds
+	High       time.Duration `json:"high_ns"`             // of the rounds
+	Ratio      float64       `json:"ratio,omitempty"`     // to the floor's median
+	LowRatio   float64       `json:"low_ratio,omitempty"` // of the best rounds of both
 	Rate       float64       `json:"per_second,omitempty"`
 	Requests   float64       `json:"requests"`
 	Events     float64       `json:"watch_events"`
@@ -78,6 +79,16 @@ func (r *result) fact(storage, name, entrant, what string, n int) (float64, bool
 		return 0, false
 	}
 	return r.Singles[i].Value, true
+}
+
+// divide fills in the ratios to the floor.
+func (r *result) divide() {
+	for i, w := range r.Rows {
+		if base, ok := r.find(w.Storage, w.Case, theFloor.title, w.Contenders); ok {
+			r.Rows[i].Ratio = float64(w.P50) / float64(base.P50)
+			r.Rows[i].LowRatio = float64(w.Low) / float64(base.Low)
+		}
+	}
 }
 
 func middle[T int64 | float64](of []T) T {

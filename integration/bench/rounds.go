@@ -155,7 +155,6 @@ func (f *field) run(ctx context.Context, c contest, rounds int, res *result) {
 			all[e.title].add(a)
 		}
 	}
-	var base time.Duration
 	for _, e := range c.entrants {
 		s := all[e.title]
 		if s == nil {
@@ -163,16 +162,10 @@ func (f *field) run(ctx context.Context, c contest, rounds int, res *result) {
 		}
 		w := s.row()
 		w.Storage, w.Case, w.Contenders, w.Entrant = f.a.storage, c.name, c.contenders, e.title
-		if e == theFloor {
-			base = w.P50
-		}
-		if base > 0 {
-			w.Ratio = float64(w.P50) / float64(base)
-		}
 		cost := f.cost(ctx, c, e)
 		w.Requests, w.Events, w.Bytes = cost.requests, cost.events, cost.bytes
 		res.Rows = append(res.Rows, w)
-		f.t.Logf("%s, %s, %d: %-40s %8v  %5.2f  %5.2f requests  %7.0f bytes", w.Storage, w.Case, w.Contenders, w.Entrant, w.P50.Round(time.Microsecond), w.Ratio, w.Requests, w.Bytes)
+		f.t.Logf("%s, %s, %d: %-40s %8v  %5.2f requests  %7.0f bytes", w.Storage, w.Case, w.Contenders, w.Entrant, short(w.P50), w.Requests, w.Bytes)
 	}
 }
 

@@ -19,6 +19,7 @@ type library struct {
 
 	mu   sync.Mutex
 	held map[int64]*recipes.Session // that some lease is of
+	last *lock.Mutex                // is for all who want that path
 }
 
 func openLibrary(ctx context.Context, addr string) (session, error) {
@@ -72,7 +73,7 @@ func (c *candidacy) release(ctx context.Context) error { return c.term.Resign(ct
 func (s *library) locker(kind, path string, i int) (locker, error) {
 	switch kind {
 	case "mutex":
-		m, err := lock.NewMutex(s.c, path)
+		m, err := s.mutex(path)
 		if err != nil {
 			return nil, err
 		}
@@ -97,6 +98,17 @@ func (s *library) locker(kind, path string, i int) (locker, error) {
 		return &candidacy{e: e}, err
 	}
 	return nil, errNone
+}
+
+// mutex returns the one Mutex that a process has for a path, as its users should.
+func (s *library) mutex(path string) (m *lock.Mutex, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last != nil && s.last.Path() == path {
+		return s.last, nil
+	}
+	s.last, err = lock.NewMutex(s.c, path)
+	return s.last, err
 }
 
 func (s *library) note(of *recipes.Session) {
