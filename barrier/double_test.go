@@ -259,6 +259,52 @@ func TestParticipantThatComesLateJoinsTheRound(t *testing.T) {
 	})
 }
 
+// As above, also when most have left.
+func TestParticipantThatComesWhenMostHaveLeftJoinsTheRound(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		ps := several(t, srv, 3, 3)
+		enterAll(t, ps...)
+		lowest, _ := srv.Get(path + "/" + slices.Min(children(srv)))
+		var stays *participant
+		var calls []waiting
+		for _, p := range ps {
+			if p.session() == lowest.Stat.EphemeralOwner {
+				stays = p
+			} else {
+				calls = append(calls, p.leave())
+			}
+		}
+		zkrtest.Pending(t, calls...)
+		late := take(t, srv, 3)
+		require.NoError(t, late.Enter(soon(t, T)))
+		calls = append(calls, stays.leave())
+		zkrtest.Pending(t, calls...)
+		require.NoError(t, late.Leave(t.Context()))
+		for _, w := range calls {
+			require.NoError(t, returned(t, w, 0))
+		}
+		require.Empty(t, children(srv))
+	})
+}
+
+// Who is late to learn that the others have left does nothing to the next round.
+func TestParticipantThatLeavesLateLeavesTheNextRoundAlone(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		first, second := inOrder(t, srv, several(t, srv, 2, 2))
+		leaving := second.leave()
+		zkrtest.Pending(t, leaving)
+		look := srv.On(zktest.Match{Op: zktest.OpGetChildren2, Session: second.session()}).Hold()
+		require.NoError(t, first.Leave(t.Context()))
+		<-look.Hit()
+		ps := several(t, srv, 2, 2)
+		enterAll(t, ps...)
+		look.Release()
+		require.NoError(t, returned(t, leaving, 0))
+		require.Contains(t, children(srv), "ready")
+		leaveAll(t, ps...)
+	})
+}
+
 // All of a round have died: its ready is still there, and lets nobody in.
 func TestReadyOfADeadRoundLetsNobodyIn(t *testing.T) {
 	for _, n := range []int{2, 3} {
