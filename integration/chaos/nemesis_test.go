@@ -68,15 +68,14 @@ func (l *lane) one(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.name, err)
 	}
-	if target == "" {
-		return nil
+	if target != "" {
+		sleep(ctx, lasts)
+		if err := mend(); err != nil {
+			return fmt.Errorf("%s: mend %s: %w", k.name, target, err)
+		}
+		f.Target, f.To = target, belief.Now()
+		l.note(f)
 	}
-	sleep(ctx, lasts)
-	if err := mend(); err != nil {
-		return fmt.Errorf("%s: mend %s: %w", k.name, target, err)
-	}
-	f.Target, f.To = target, belief.Now()
-	l.note(f)
 	// Not ctx: what was struck last is mended, too.
 	wait, cancel := context.WithTimeoutCause(context.Background(), settleTimeout, errLate)
 	defer cancel()
