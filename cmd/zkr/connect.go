@@ -17,6 +17,7 @@ type connection struct {
 	timeout  time.Duration
 	tick     time.Duration
 	identity string
+	secrets
 }
 
 func (c *connection) register(fs *flags) {
@@ -28,6 +29,7 @@ func (c *connection) register(fs *flags) {
 	fs.DurationVar(&c.within, "connect-timeout", 30*time.Second, "give up where no server is reached within this `DURATION`, at the start")
 	fs.DurationVar(&c.timeout, "session-timeout", recipes.DefaultSessionTimeout, "the servers end a session after this `DURATION` of silence; they may grant\nanother one")
 	fs.DurationVar(&c.tick, "tick", 0, "the servers' tickTime, if known, a `DURATION`: with it leases bear longer outages;\nless than the truth makes them unsafe")
+	c.secrets.register(fs)
 }
 
 // registerIdentity does so for commands that show something of themselves.
@@ -44,6 +46,11 @@ func (c *connection) dial(ctx context.Context, opts ...recipes.Option) (*recipes
 	if c.identity != "" {
 		all = append(all, recipes.WithIdentity(c.identity))
 	}
+	proofs, err := c.secrets.options()
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, proofs...)
 	ctx, cancel := context.WithTimeout(ctx, c.within)
 	defer cancel()
 	client, err := recipes.Dial(ctx, c.servers, append(all, opts...)...)

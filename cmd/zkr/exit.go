@@ -99,16 +99,16 @@ func notStarted(err error) error {
 }
 
 // explain says an error without the names of packages, which mean nothing on a
-// command line.
+// command line, and with what came from the servers made harmless.
 func explain(err error) string {
 	msg := packages.Replace(err.Error())
 	if errors.Is(err, recipes.ErrNotConnected) {
 		// What comes before that is the end of some context.
 		if _, why, ok := strings.Cut(msg, packages.Replace(recipes.ErrNotConnected.Error())+": "); ok {
-			return why
+			return plainLines(why)
 		}
 	}
-	return msg
+	return plainLines(msg)
 }
 
 var packages = strings.NewReplacer("recipes: ", "", "lock: ", "", "election: ", "", "exec: ", "", "zktest: ", "")

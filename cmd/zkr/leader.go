@@ -134,7 +134,7 @@ func (a *asker) print(line string) error {
 // shown is what to call a leader.
 func shown(c recipes.Contender) string {
 	if c.Identity == "" {
-		return c.Path
+		return plain(c.Path)
 	}
-	return c.Identity
+	return plain(c.Identity)
 }
