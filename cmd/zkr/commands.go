@@ -49,6 +49,8 @@ func commands() []command {
 		lockCommand(),
 		electCommand(),
 		leaderCommand(),
+		lsCommand(),
+		queueCommand(),
 		fenceCommand(),
 		demoCommand(),
 		testserverCommand(),

@@ -22,7 +22,7 @@ func fenceCommand() command {
 				if err := f.settle(args); err != nil {
 					return err
 				}
-				return f.run(ctx)
+				return withClient(ctx, &f.conn, f.run)
 			}
 		},
 	}
@@ -96,21 +96,12 @@ func (f *fencer) settle(args []string) error {
 	return nil
 }
 
-func (f *fencer) run(ctx context.Context) error {
-	caught, stop := catch(ending)
-	defer stop()
-	ctx, stopWaiting := untilSignal(ctx, caught)
-	defer stopWaiting()
-	client, err := f.conn.dial(ctx)
-	if err != nil {
-		return ended(ctx, err)
-	}
-	defer client.Close()
+func (f *fencer) run(ctx context.Context, client *recipes.Client) error {
 	var errs []error
 	for _, path := range f.paths {
 		errs = append(errs, f.each(ctx, client, path))
 	}
-	return ended(ctx, errors.Join(errs...))
+	return errors.Join(errs...)
 }
 
 // each does it for one path. It takes a few requests, which servers that go

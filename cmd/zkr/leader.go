@@ -18,11 +18,11 @@ func leaderCommand() command {
 		setup: func(fs *flags) runner {
 			a := &asker{env: fs.env}
 			a.register(fs)
-			return func(ctx context.Context, args []string) error {
-				if err := a.settle(args); err != nil {
+			return func(ctx context.Context, args []string) (err error) {
+				if a.path, err = onePath(args, "zkr leader [flags] PATH"); err != nil {
 					return err
 				}
-				return a.run(ctx)
+				return withClient(ctx, &a.conn, a.run)
 			}
 		},
 	}
@@ -62,37 +62,15 @@ func (a *asker) register(fs *flags) {
 	fs.BoolVar(&a.watch, "watch", false, "print each change until interrupted")
 }
 
-func (a *asker) settle(args []string) error {
-	if len(args) != 1 {
-		return usagef("want zkr leader [flags] PATH")
-	}
-	a.path = args[0]
-	if err := recipes.CheckDir(a.path); err != nil {
-		return usagef("%s", explain(err))
-	}
-	return nil
-}
-
-func (a *asker) run(ctx context.Context) error {
-	caught, stop := catch(ending)
-	defer stop()
-	ctx, stopWaiting := untilSignal(ctx, caught)
-	defer stopWaiting()
-	// Whom a reader that does not read keeps from ending can be asked once more.
-	defer context.AfterFunc(ctx, stop)()
-	client, err := a.conn.dial(ctx)
-	if err != nil {
-		return ended(ctx, err)
-	}
-	defer client.Close()
+func (a *asker) run(ctx context.Context, client *recipes.Client) error {
 	e, err := election.New(client, a.path, election.WithLayout(a.layout.layout))
 	if err != nil {
 		return err
 	}
 	if a.watch {
-		return ended(ctx, a.tellChanges(ctx, e))
+		return a.tellChanges(ctx, e)
 	}
-	return ended(ctx, a.tell(ctx, e))
+	return a.tell(ctx, e)
 }
 
 // tell prints who leads. It takes a few requests, which servers that go silent in

@@ -23,17 +23,13 @@ func (q *Queue) List(ctx context.Context) ([]recipes.Contender, error) {
 	if err != nil {
 		return nil, err
 	}
+	places, err := q.places(ctx, s, entries, len(entries))
+	if err != nil {
+		return nil, err
+	}
 	var list []recipes.Contender
-	var before []entry // those of the list
-	for _, e := range entries {
-		c, err := q.read(ctx, s, before, e)
-		if errors.Is(err, recipes.ErrNoNode) {
-			continue // gone since the look
-		}
-		if err != nil {
-			return nil, err
-		}
-		list, before = append(list, c), append(before, e)
+	for _, p := range places {
+		list = append(list, p.Contender)
 	}
 	return list, nil
 }
