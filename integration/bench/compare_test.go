@@ -60,7 +60,9 @@ func TestEveryContestantRunsEveryCase(t *testing.T) {
 			w, ok := res.find(onTmpfs, c.name, e.title, c.contenders)
 			require.True(t, ok, "%s, %s", c.name, e.title)
 			require.Positive(t, w.P50)
-			require.Positive(t, w.Bytes)
+			if c.contenders == 0 { // a few hand-overs differ in more than their number
+				require.Positive(t, w.Bytes)
+			}
 		}
 	}
 	try, _ := res.find(onTmpfs, tryCase, ours.title, 0)
