@@ -36,7 +36,7 @@ var allowedImports = map[string][]string{
 	"election":        {"fence", "recipes", "internal/backoff", "internal/queue"},
 	"barrier":         {"fence", "recipes"},
 	"zktest":          {"internal/jute"},
-	"cmd/zkr":         {"fence", "recipes", "internal/queue", "lock", "election", "zktest"},
+	"cmd/zkr":         {"fence", "recipes", "internal/backoff", "internal/queue", "lock", "election", "zktest"},
 
 	"election/electionhttp": {"election"},
 	"examples/controller":   {"recipes", "election", "election/electionhttp"},

@@ -28,6 +28,8 @@ var readsClock = map[string]string{
 var readsWall = map[string]string{
 	"recipes/types.go":     "when a znode was made and changed, as a server says; shown to people",
 	"recipes/contender.go": "when a contender came, as a server says; shown to people",
+
+	"cmd/zkr/contenders.go": "when a contender came, as a server says; shown to people",
 }
 
 // Packages around the library: programs and aids of tests, which may print how
