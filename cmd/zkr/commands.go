@@ -51,6 +51,8 @@ func commands() []command {
 		leaderCommand(),
 		lsCommand(),
 		queueCommand(),
+		revokeCommand(),
+		breakCommand(),
 		fenceCommand(),
 		demoCommand(),
 		testserverCommand(),

@@ -15,7 +15,7 @@ import (
 // How much of a name is shown in a column.
 const (
 	identityWidth = 40
-	nodeWidth     = 64
+	nodeWidth     = 100
 )
 
 // contenderJSON is what --json says of a contender. Numbers that exceed 53 bits

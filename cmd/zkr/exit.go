@@ -18,6 +18,7 @@ const (
 	exitFailed      = 70
 	exitNotAcquired = 75
 	exitNoLeader    = 79
+	exitNoHolder    = 79
 	exitLost        = 80
 	exitNotRunnable = 126
 	exitNotFound    = 127
@@ -30,8 +31,8 @@ var exitCodes = []struct{ code, meaning string }{
 	{"64", "usage: a command, flag or argument that zkr does not take"},
 	{"69", "no server was reached within --connect-timeout"},
 	{"70", "anything else that failed, such as a missing permission, or a demo\nthat did not show what it should"},
-	{"75", "lock, elect: not acquired or not elected: --wait is over, or somebody\nhas the lock and --try was given"},
-	{"79", "leader: there is none"},
+	{"75", "lock, elect: not acquired or not elected: --wait is over, or somebody\nhas the lock and --try was given; break: the answer was no"},
+	{"79", "leader: there is none; revoke, break: nobody holds, or no such contender"},
 	{"80", "lock, elect --once: the lease was lost or about to be, so the command was\nstopped; also where the command then exited with 0"},
 	{"81", "fence show: what stands at the resource is ahead of the ensemble"},
 	{"126", "lock, elect: the command cannot be run"},

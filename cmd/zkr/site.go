@@ -32,8 +32,11 @@ const (
 // inspector looks at paths. One goroutine uses it.
 type inspector struct {
 	client *recipes.Client
-	most   int // places to read of each site
+	most   int                    // places to read of each site
+	want   func(name string) bool // those to read, nil for all
 }
+
+func (in *inspector) wants(name string) bool { return in.want == nil || in.want(name) }
 
 // look returns what stands at a path, nil where that is nothing that is known,
 // and the names there.
@@ -62,7 +65,7 @@ func (in *inspector) queue(ctx context.Context, s *recipes.Session, path, kind s
 	if err != nil {
 		return nil, err
 	}
-	v, err := q.View(ctx, s, in.most)
+	v, err := q.View(ctx, s, in.most, in.want)
 	if err != nil {
 		return nil, err
 	}
@@ -93,13 +96,19 @@ func (in *inspector) semaphore(ctx context.Context, s *recipes.Session, path str
 	if err != nil {
 		return nil, err
 	}
-	v, err := q.View(ctx, s, in.most)
+	v, err := q.View(ctx, s, in.most, in.want)
 	if err != nil && !errors.Is(err, recipes.ErrNoNode) {
 		return nil, err
 	}
 	found := &site{path: path, kind: kindSemaphore, holding: len(permits), waiting: v.Total, strangers: v.Strangers, blocking: v.Blocking}
 	slices.SortFunc(permits, func(a, b string) int { return strings.Compare(a[len(a)-10:], b[len(b)-10:]) })
-	for _, name := range permits[:min(len(permits), in.most)] {
+	for _, name := range permits {
+		if len(found.places) >= in.most {
+			break
+		}
+		if !in.wants(name) {
+			continue
+		}
 		permit, err := q.Permit(ctx, s, path+"/"+leasesName+"/"+name)
 		if errors.Is(err, recipes.ErrNoNode) {
 			continue
@@ -109,7 +118,7 @@ func (in *inspector) semaphore(ctx context.Context, s *recipes.Session, path str
 		}
 		found.places = append(found.places, queue.Place{Contender: permit})
 	}
-	if len(v.Places) > 0 {
+	if len(v.Places) > 0 && v.Places[0].Position == 0 {
 		v.Places[0].Behind = path + "/" + leasesName // for room
 	}
 	found.places = append(found.places, v.Places...)
@@ -151,7 +160,7 @@ func (in *inspector) barrier(ctx context.Context, s *recipes.Session, path strin
 		} else {
 			found.waiting++
 		}
-		if len(found.places) >= in.most {
+		if len(found.places) >= in.most || !in.wants(name) {
 			continue
 		}
 		q, err := queue.New(in.client, path, permitLayout)

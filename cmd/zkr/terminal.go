@@ -39,9 +39,3 @@ func (t *terminal) control(request uintptr, group *int32) bool {
 	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(t.fd), request, uintptr(unsafe.Pointer(group)))
 	return errno == 0
 }
-
-// isTerminal reports whether f is this process's terminal.
-func isTerminal(f *os.File) bool {
-	var group int32
-	return (&terminal{fd: int(f.Fd())}).control(syscall.TIOCGPGRP, &group)
-}

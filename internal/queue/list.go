@@ -23,7 +23,7 @@ func (q *Queue) List(ctx context.Context) ([]recipes.Contender, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, err := q.places(ctx, s, entries, len(entries))
+	places, err := q.places(ctx, s, entries, len(entries), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -23,9 +23,10 @@ type Place struct {
 	Behind string
 }
 
-// View reads the queue, and no more of its contenders than the first. It returns
-// ErrNoNode where there is no such directory. It reports no strangers to the log.
-func (q *Queue) View(ctx context.Context, s *recipes.Session, most int) (View, error) {
+// View reads the queue, and no more of its contenders than the first; where want
+// is not nil, the first of those whose names it wants. It returns ErrNoNode where
+// there is no such directory. It reports no strangers to the log.
+func (q *Queue) View(ctx context.Context, s *recipes.Session, most int, want func(name string) bool) (View, error) {
 	names, _, err := s.Children(ctx, q.dir)
 	if err != nil {
 		return View{}, err
@@ -40,7 +41,7 @@ func (q *Queue) View(ctx context.Context, s *recipes.Session, most int) (View, e
 			v.Blocking = append(v.Blocking, name)
 		}
 	}
-	v.Places, err = q.places(ctx, s, entries, most)
+	v.Places, err = q.places(ctx, s, entries, most, want)
 	return v, err
 }
 
@@ -57,12 +58,16 @@ func holding(entries []entry) int {
 }
 
 // places reads contenders in their order, until there are enough.
-func (q *Queue) places(ctx context.Context, s *recipes.Session, entries []entry, most int) ([]Place, error) {
+func (q *Queue) places(ctx context.Context, s *recipes.Session, entries []entry, most int, want func(name string) bool) ([]Place, error) {
 	var list []Place
-	var before []entry // those of the list
+	var before []entry
 	for _, e := range entries {
 		if len(list) >= most {
 			break
+		}
+		if want != nil && !want(e.name) {
+			before = append(before, e)
+			continue
 		}
 		c, err := q.read(ctx, s, before, e)
 		if errors.Is(err, recipes.ErrNoNode) {
