@@ -51,6 +51,7 @@ func commands() []command {
 		leaderCommand(),
 		lsCommand(),
 		queueCommand(),
+		watchCommand(),
 		revokeCommand(),
 		breakCommand(),
 		fenceCommand(),

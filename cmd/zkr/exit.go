@@ -37,7 +37,7 @@ var exitCodes = []struct{ code, meaning string }{
 	{"81", "fence show: what stands at the resource is ahead of the ensemble"},
 	{"126", "lock, elect: the command cannot be run"},
 	{"127", "lock, elect: the command was not found"},
-	{"128+n", "lock, elect: the command died by signal n, or zkr did while it was waiting;\nleader --watch: it was ended by signal n"},
+	{"128+n", "lock, elect: the command died by signal n, or zkr did while it was waiting;\nthe others: zkr was ended by signal n"},
 }
 
 // usageError is a mistake of whoever wrote the command line.

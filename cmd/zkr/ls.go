@@ -125,15 +125,19 @@ type siteJSON struct {
 	First     *contenderJSON `json:"first,omitempty"`
 }
 
+func newSiteJSON(s *site, now time.Time) siteJSON {
+	out := siteJSON{Path: s.path, Kind: s.kind, Holding: s.holding, Waiting: s.waiting, Strangers: len(s.strangers)}
+	if len(s.places) > 0 {
+		first := newContenderJSON(s.path, s.places[0], now)
+		out.First = &first
+	}
+	return out
+}
+
 func (l *lister) print(s *site) error {
 	now := time.Now()
 	if l.json {
-		out := siteJSON{Path: s.path, Kind: s.kind, Holding: s.holding, Waiting: s.waiting, Strangers: len(s.strangers)}
-		if len(s.places) > 0 {
-			first := newContenderJSON(s.path, s.places[0], now)
-			out.First = &first
-		}
-		return printJSON(l.env.stdout, out)
+		return printJSON(l.env.stdout, newSiteJSON(s, now))
 	}
 	holder, token, old := "-", "-", "-"
 	if len(s.places) > 0 && s.places[0].Holds {
