@@ -54,6 +54,7 @@ func commands() []command {
 		watchCommand(),
 		revokeCommand(),
 		breakCommand(),
+		doctorCommand(),
 		fenceCommand(),
 		demoCommand(),
 		testserverCommand(),

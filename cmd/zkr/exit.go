@@ -35,6 +35,7 @@ var exitCodes = []struct{ code, meaning string }{
 	{"79", "leader: there is none; revoke, break: nobody holds, or no such contender"},
 	{"80", "lock, elect --once: the lease was lost or about to be, so the command was\nstopped; also where the command then exited with 0"},
 	{"81", "fence show: what stands at the resource is ahead of the ensemble"},
+	{"82", "doctor: it has found a fault"},
 	{"126", "lock, elect: the command cannot be run"},
 	{"127", "lock, elect: the command was not found"},
 	{"128+n", "lock, elect: the command died by signal n, or zkr did while it was waiting;\nthe others: zkr was ended by signal n"},

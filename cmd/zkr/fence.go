@@ -129,7 +129,7 @@ func (f *fencer) show(ctx context.Context, c *recipes.Client, path string) error
 		return err
 	}
 	if now < fence.Token(f.standing) {
-		return &codedError{exitAhead, fmt.Errorf("%s: %v is ahead of the ensemble, which gives tokens from %v on: every holder is refused there", path, f.standing, now+1)}
+		return &codedError{exitAhead, fmt.Errorf("%s: %s", path, ahead(fence.Token(f.standing), now))}
 	}
 	return nil
 }
