@@ -129,7 +129,7 @@ func TestBreakAsksNobodyWhereThereIsNoTerminal(t *testing.T) {
 func TestInspectionSettings(t *testing.T) {
 	for want, args := range map[string][]string{
 		"want zkr queue [flags] PATH":             {"queue"},
-		"--limit 0: want at least 1":              {"queue", "--limit", "0", path},
+		"want a number of at least 1":             {"queue", "--limit", "0", path},
 		"want zkr ls [flags] [PATH]":              {"ls", path, path},
 		"does not start with a slash":             {"ls", "x"},
 		"want zkr revoke [flags] PATH":            {"revoke"},

@@ -58,6 +58,7 @@ func commands() []command {
 		fenceCommand(),
 		demoCommand(),
 		testserverCommand(),
+		completionCommand(),
 		helpCommand(),
 		versionCommand(),
 		guardCommand(),
@@ -111,16 +112,22 @@ func dispatch(ctx context.Context, args []string, e env) error {
 	return runs(ctx, rest)
 }
 
-// commandNames lists the commands that people use.
-func commandNames() string {
+// names lists the commands that people use.
+func names() []string {
 	var names []string
 	for _, c := range commands() {
 		if !c.hidden {
 			names = append(names, c.name)
 		}
 	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+	return names
+}
+
+// commandNames says which there are.
+func commandNames() string {
+	all := names()
+	last := len(all) - 1
+	return strings.Join(all[:last], ", ") + " or " + all[last]
 }
 
 // noArgs is a runner without arguments.

@@ -63,7 +63,9 @@ with --standing whether a resource has seen a greater token than the ensemble ca
 (see zkr fence).
 
 It opens a session at each server and commits a few transactions that leave nothing
-behind: a container and a znode beside PATH, or at the root, that it deletes at once.
+behind: a container and a znode in the directory of the first PATH, or in the root,
+that it deletes at once. With --standing it makes the directories above a PATH where
+they are missing, as a lock does.
 `
 
 // doctor is one run of zkr doctor.

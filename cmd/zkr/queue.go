@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/recipes"
@@ -19,13 +20,11 @@ func queueCommand() command {
 			q := &queuer{env: fs.env}
 			q.conn.register(fs)
 			registerJSON(fs, &q.json)
-			fs.IntVar(&q.most, "limit", 1000, "show the first `COUNT` of them")
+			q.most = 1000
+			fs.Var(&q.most, "limit", "show the first `COUNT` of them")
 			return func(ctx context.Context, args []string) (err error) {
 				if q.path, err = onePath(args, "zkr queue [flags] PATH"); err != nil {
 					return err
-				}
-				if q.most < 1 {
-					return usagef("--limit %d: want at least 1", q.most)
 				}
 				return withClient(ctx, &q.conn, q.run)
 			}
@@ -59,13 +58,13 @@ type queuer struct {
 	conn connection
 	path string
 	json bool
-	most int
+	most countFlag
 }
 
 func (q *queuer) run(ctx context.Context, c *recipes.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, q.conn.within)
 	defer cancel()
-	found, err := lookAt(ctx, &inspector{client: c, most: q.most}, q.path)
+	found, err := lookAt(ctx, &inspector{client: c, most: int(q.most)}, q.path)
 	if err != nil {
 		return err
 	}
@@ -99,4 +98,18 @@ func lookAt(ctx context.Context, in *inspector, path string) (*site, error) {
 		return nil, nil
 	}
 	return found, err
+}
+
+// countFlag is a flag that is a number of things.
+type countFlag int
+
+func (c *countFlag) String() string { return strconv.Itoa(int(*c)) }
+
+func (c *countFlag) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		return errors.New("want a number of at least 1")
+	}
+	*c = countFlag(n)
+	return nil
 }
