@@ -32,9 +32,10 @@
 // by the next one, for an eighth of the session timeout at most;
 // [WithStrictGrant] waits for the proof instead. An operator who deletes the
 // znode of a holder takes the lock from it at once; the holder learns of it
-// within the round trip of a watch. Whoever can reach the servers can end
-// another client's session; network rules and TLS client certificates are
-// against that, and the fence.
+// within the round trip of a watch, which is set a thirty-second of the session
+// timeout after the grant at the latest, so that short sections need none.
+// Whoever can reach the servers can end another client's session; network rules
+// and TLS client certificates are against that, and the fence.
 //
 // # For authors of recipes
 //

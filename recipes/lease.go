@@ -175,7 +175,9 @@ func (l *Lease) State() (State, <-chan struct{}) {
 }
 
 // Revoked is closed when somebody has asked the holder to give the lease back,
-// as Curator's Revoker does. Whoever does not look has refused politely.
+// as Curator's Revoker does. Whoever does not look has refused politely. What
+// is asked right after the grant is heard up to a thirty-second of the session
+// timeout later: short sections need no watch.
 func (l *Lease) Revoked() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
