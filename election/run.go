@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/zkrecipes/zkrecipes/fence"
 	"github.com/zkrecipes/zkrecipes/internal/backoff"
 	"github.com/zkrecipes/zkrecipes/recipes"
 )
@@ -21,7 +22,7 @@ import (
 // WithOverrunAfter. A panic of fn gives the place up and goes on.
 //
 // fn returns nil to give others a turn. An error that it returns while it leads
-// ends Run, which returns it. An error that it returns because its context has
+// ends Run, which returns it, with recipes.ErrFenceAhead where that applies. An error that it returns because its context has
 // ended, or its lease was lost, is no reason to stop: it is logged.
 //
 // When ctx ends Run returns nil, or the error, other than a context's, that fn
@@ -64,10 +65,16 @@ func (e *Election) round(ctx context.Context, fn func(context.Context, *Term) er
 	err = t.lease.Do(ctx, func(work context.Context, _ *recipes.Lease) error {
 		led = true
 		failure = e.lead(work, t, fn)
+		if errors.Is(failure, fence.ErrStale) {
+			return failure // Do finds out whether that is an ensemble that was restored
+		}
 		return nil
 	})
 	if !led {
 		return false, err // of a guard
+	}
+	if errors.Is(err, recipes.ErrFenceAhead) {
+		failure = err
 	}
 	failure = e.judge(ctx, t, failure)
 	if failure == nil && Permanent(err) && !errors.Is(err, recipes.ErrLost) {

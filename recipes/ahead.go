@@ -13,7 +13,9 @@ import (
 // greater than any token of the ensemble, which was wiped or restored from an
 // older state since. It will refuse everybody until Client.RaiseFenceBase was
 // called. The resource may also belong to another lock. It is found out where the
-// refusal is a *fence.StaleError, as those of the guards are.
+// refusal is a *fence.StaleError, as those of the guards are. Where a guard of an
+// election refuses, Run logs that and goes on, so that it leads once the base is
+// raised.
 var ErrFenceAhead = errors.New("recipes: the resource's token is ahead of the ensemble; was it restored? see zkr fence")
 
 // explainStale finds out why a resource has refused the lease. An ordinary
