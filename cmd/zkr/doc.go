@@ -1,10 +1,14 @@
 // Command zkr runs commands under distributed locks on ZooKeeper, or while they
-// lead, tells who leads, raises fencing tokens above those of an ensemble that was
-// lost, shows what they are good for, and runs a server to try things out on.
+// lead, shows who holds and who waits and what is wrong with an ensemble, gets locks
+// back, raises fencing tokens above those of an ensemble that was lost, shows what
+// they are good for, and runs a server to try things out on.
 //
 //	zkr lock /locks/report -- ./report.sh
 //	zkr elect /election/controller -- ./controller
 //	zkr leader /election/controller
+//	zkr ls /
+//	zkr queue /locks/report
+//	zkr doctor /locks/report
 //	zkr fence show /locks/report
 //	zkr demo
 //	zkr testserver

@@ -33,7 +33,7 @@ func help(e env, args []string) error {
 }
 
 func printHelp(w io.Writer) {
-	fmt.Fprint(w, "zkr runs commands under distributed locks on ZooKeeper, or while they lead.\n\n")
+	fmt.Fprint(w, "zkr runs commands under distributed locks on ZooKeeper, or while they lead, and\nshows what such locks are doing.\n\n")
 	fmt.Fprint(w, "Usage: zkr COMMAND [flags] [arguments]\n\n")
 	for _, c := range commands() {
 		if !c.hidden {
