@@ -48,8 +48,9 @@ type Chain struct {
 	timeout time.Duration // the smallest that any handshake returned
 	anchor  Instant       // no server ends the session before anchor + timeout
 	ended   bool
-	epoch   uint64  // counts how often the proof was regained after a lapse
-	since   Instant // when the current epoch began
+	epoch   uint64        // counts how often the proof was regained after a lapse
+	since   Instant       // when the current epoch began
+	trust   time.Duration // of a grant without a proof, when it began
 }
 
 // NewChain returns the chain of a session that has no connection yet. tick is
@@ -131,16 +132,16 @@ func (c *Chain) extend(anchor Instant, now Instant) {
 	}
 	if now >= c.deadline() {
 		c.epoch++
-		c.since = now
+		c.since, c.trust = now, c.untilProven()
 	}
 	c.anchor = anchor
 }
 
 // Grant is the part of a lease that the chain decides on: the epoch in which it
-// was given, and until when it may be believed before any proof.
+// was given, and the write that it may be believed by before any proof.
 type Grant struct {
-	epoch    uint64
-	unproven Instant
+	epoch uint64
+	sent  Instant // never where it rests on the chain from the start
 }
 
 // Proven returns a grant that rests on the running chain, and whether the
@@ -149,7 +150,7 @@ func (c *Chain) Proven(now Instant, margin time.Duration) (Grant, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d := c.deadline()
-	return Grant{epoch: c.epoch, unproven: never}, d != never && now+margin < d
+	return Grant{epoch: c.epoch, sent: never}, d != never && now+margin < d
 }
 
 // Unproven returns a grant that rests on one confirmed write sent at the given
@@ -158,7 +159,18 @@ func (c *Chain) Proven(now Instant, margin time.Duration) (Grant, bool) {
 func (c *Chain) Unproven(sent Instant) Grant {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return Grant{epoch: c.epoch, unproven: sent + c.timeout/8}
+	return Grant{epoch: c.epoch, sent: sent}
+}
+
+// untilProven is how long a grant may be believed before any proof. A timeout
+// that has become shorter counts for those that were given before, too. c.mu is
+// held.
+func (c *Chain) untilProven() time.Duration { return c.timeout / 8 }
+
+// carries reports whether the chain carries a grant: it did when that was given,
+// or began to while it was still believed. c.mu is held.
+func (c *Chain) carries(g Grant) bool {
+	return c.epoch == g.epoch || (c.epoch == g.epoch+1 && c.since < g.sent+c.trust)
 }
 
 // Until returns the instant at which the grant ends as things stand, and
@@ -168,10 +180,9 @@ func (c *Chain) Until(g Grant, now Instant) (Instant, bool) {
 	defer c.mu.Unlock()
 	until := never
 	if !c.ended {
-		until = g.unproven
+		until = g.sent + c.untilProven()
 	}
-	carried := c.epoch == g.epoch || (c.epoch == g.epoch+1 && c.since < g.unproven)
-	if carried {
+	if c.carries(g) {
 		until = max(until, c.deadline())
 	}
 	return until, now < until
@@ -181,7 +192,6 @@ func (c *Chain) Until(g Grant, now Instant) (Instant, bool) {
 func (c *Chain) IsProven(g Grant, now Instant) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	carried := c.epoch == g.epoch || (c.epoch == g.epoch+1 && c.since < g.unproven)
 	d := c.deadline()
-	return carried && d != never && now < d
+	return c.carries(g) && d != never && now < d
 }

@@ -146,6 +146,35 @@ func TestProofThatComesTooLateCarriesNothing(t *testing.T) {
 	require.False(t, ok)
 }
 
+// A server that the session is shown to counts by its own timeout at once.
+func TestShorterTimeoutShortensAnUnprovenLease(t *testing.T) {
+	c := leaseclock.NewChain(tick)
+	c.Connect(0, 0, timeout, true)
+	const sent = 20 * second
+	g := c.Unproven(sent)
+	require.True(t, c.Shorten(timeout/2))
+	until, ok := c.Until(g, sent)
+	require.True(t, ok)
+	require.Equal(t, sent+timeout/16, until)
+
+	l := c.Connect(sent, sent, timeout/2, false)
+	write(l, sent+timeout/16, sent+timeout/16)
+	_, ok = c.Until(g, sent+timeout/16)
+	require.False(t, ok, "it is over, and a proof does not bring it back")
+}
+
+func TestShorterTimeoutLeavesAProvenLeaseItsProof(t *testing.T) {
+	c := leaseclock.NewChain(tick)
+	c.Connect(0, 0, timeout, true)
+	const sent = 20 * second
+	g := c.Unproven(sent)
+	l := c.Connect(sent, sent, timeout, false)
+	write(l, sent+timeout/10, sent+timeout/10)
+	require.True(t, c.Shorten(timeout/2))
+	_, ok := c.Until(g, sent+timeout/4)
+	require.True(t, ok)
+}
+
 func TestEndOfTheSessionIsTheEndOfEveryLease(t *testing.T) {
 	c := leaseclock.NewChain(tick)
 	c.Connect(0, 0, timeout, true)
