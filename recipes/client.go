@@ -292,10 +292,11 @@ func (c *Client) follow() {
 }
 
 // Close ends all leases, and with them the contexts of the functions that run
-// under them, waits for these functions for two seconds at most, and ends all
-// sessions, at the servers too where they can be reached within a second or two.
-// Who waits gets ErrClosed. It returns when all goroutines of the client have
-// ended; a second call waits for the first.
+// under them, waits for these functions for two seconds at most, also for those
+// that still run under leases lost before, and ends all sessions, at the servers
+// too where they can be reached within a second or two. Who waits gets ErrClosed.
+// It returns when all goroutines of the client have ended; a second call waits
+// for the first.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.closed = true
@@ -315,9 +316,10 @@ func (c *Client) Close() {
 	c.wg.Wait()
 }
 
-// Shutdown waits until the client holds no lease and deletes no znode any more,
-// or ctx ends, and closes it. It returns the context's error if that came first;
-// what was still held then has ended all the same.
+// Shutdown waits until the client holds no lease, no function runs under one that
+// was lost, and no znode is being deleted any more, or ctx ends, and closes it. It
+// returns the context's error if that came first; what was still held then has
+// ended all the same.
 func (c *Client) Shutdown(ctx context.Context) error {
 	err := c.awaitIdle(ctx)
 	c.Close()

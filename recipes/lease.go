@@ -33,7 +33,6 @@ type Lease struct {
 	ended    time.Duration // when that was noticed
 	done     chan struct{} // closed when it is over; made when first asked for
 	kept     bool          // a function runs under it: its znodes stay until that has returned
-	returned chan struct{} // closed when it has; nil where none was called
 	revoked  chan struct{} // closed when somebody asked for it back; made when first needed
 	asked    bool          // somebody has
 	followed bool          // somebody waits for another State
@@ -306,13 +305,16 @@ func (l *Lease) awaitDeletions(ctx context.Context, deletions []*Deletion) error
 func (l *Lease) discard() []*Deletion {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.kept = false
 	if l.deletion == nil {
 		l.deletion = l.s.DiscardAll(l.nodes)
 		if l.swap != nil {
 			l.swap.gone = l.s.newDeletion()
 			l.deletion = append(l.deletion, l.swap.gone)
 		}
+	}
+	if l.kept { // after the deletion has begun, so that awaitIdle sees no gap
+		l.kept = false
+		l.s.unkeep(l)
 	}
 	return l.deletion
 }

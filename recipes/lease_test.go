@@ -90,6 +90,43 @@ func TestDoStopsItsFunctionBeforeTheLeaseEndsAndWaitsForIt(t *testing.T) {
 	})
 }
 
+// As long as its znode stays for it, also where the lease was lost before.
+func TestCloseAndShutdownWaitForTheFunctionOfALostLease(t *testing.T) {
+	for name, end := range map[string]func(context.Context, *recipes.Client) error{
+		"Close":    func(_ context.Context, c *recipes.Client) error { c.Close(); return nil },
+		"Shutdown": func(ctx context.Context, c *recipes.Client) error { return c.Shutdown(ctx) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+				cable := srv.Cable()
+				c := zkrtest.DialBy(t, cable, srv.ConnectString(), recipes.WithStopOnSuspend())
+				l := held(t, c)
+				next := zkrtest.Go(func() (*recipes.Lease, error) { return mutex(t, zkrtest.Dial(t, srv), "/x").Lock(t.Context()) })
+				var returned time.Time
+				done := zkrtest.Go(func() (struct{}, error) {
+					return struct{}{}, l.Do(t.Context(), func(context.Context, *recipes.Lease) error {
+						<-l.Done()
+						time.Sleep(2 * time.Second)
+						returned = time.Now()
+						return nil
+					})
+				})
+				synctest.Wait()
+				cable.Cut()
+				time.Sleep(time.Second) // for the connection to come back
+				require.ErrorIs(t, l.Err(), recipes.ErrLost)
+				zkrtest.Pending(t, next)
+				lost := time.Now()
+				require.NoError(t, end(t.Context(), c))
+				require.NoError(t, (<-next).Err)
+				require.Equal(t, time.Second, time.Since(lost))
+				require.ErrorIs(t, (<-done).Err, recipes.ErrLost)
+				require.Zero(t, time.Since(returned))
+			})
+		})
+	}
+}
+
 func TestDoReleasesWhateverItsFunctionDoes(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 		c := zkrtest.Dial(t, srv)

@@ -41,10 +41,11 @@ type Session struct {
 	deleting  int            // background deletions under way
 	idle      chan struct{}
 	leases    map[*Lease]struct{}
-	nextInRow int           // contenders that are next in line
-	demand    time.Duration // when the first of those came
-	arming    []*Lease      // leases whose own watch is not armed yet, oldest first
-	looks     []*Lease      // leases to look at
+	kept      map[*Lease]<-chan struct{} // whose znodes stay until the function under them has returned
+	nextInRow int                        // contenders that are next in line
+	demand    time.Duration              // when the first of those came
+	arming    []*Lease                   // leases whose own watch is not armed yet, oldest first
+	looks     []*Lease                   // leases to look at
 	lookers   int
 	nextLapse time.Duration       // when to compare leases with the clock
 	timeout   time.Duration       // that lapse went by
@@ -64,6 +65,7 @@ func newSession(c *Client) *Session {
 		proof:       make(chan struct{}),
 		direct:      make(map[string]int),
 		leases:      make(map[*Lease]struct{}),
+		kept:        make(map[*Lease]<-chan struct{}),
 		givenUp:     make(map[string]struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -204,11 +206,12 @@ func (s *Session) pokeRenewer() {
 	}
 }
 
-// awaitIdle waits until the session holds no lease and deletes nothing.
+// awaitIdle waits until the session holds no lease, keeps no znode for a function
+// and deletes nothing.
 func (s *Session) awaitIdle(ctx context.Context) error {
 	for {
 		s.mu.Lock()
-		busy, idle := len(s.leases) > 0 || s.deleting > 0, s.idle
+		busy, idle := s.busyNow(), s.idle
 		s.mu.Unlock()
 		if !busy {
 			return nil
@@ -237,9 +240,12 @@ func (s *Session) busy() (done func()) {
 	}
 }
 
+// busyNow reports whether awaitIdle has to wait. s.mu is held.
+func (s *Session) busyNow() bool { return len(s.leases) > 0 || len(s.kept) > 0 || s.deleting > 0 }
+
 // noteIdle wakes awaitIdle where that has become true. s.mu is held.
 func (s *Session) noteIdle() {
-	if len(s.leases) == 0 && s.deleting == 0 {
+	if !s.busyNow() {
 		close(s.idle)
 		s.idle = make(chan struct{})
 	}

@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -64,9 +65,9 @@ func (l *Lease) context(parent context.Context, grace time.Duration) context.Con
 // of them fails fn is not called. Shared leases install nothing.
 //
 // Do returns fn's error, with ErrFenceAhead where that applies, and ErrLost if the
-// lease was lost, also where fn returned nil. Where the lease is over before, as the clock tells, fn is not
-// called and Do returns Err. Call Do once for a lease: the first that ends
-// releases it.
+// lease was lost, also where fn returned nil. Where the lease is over before, as
+// the clock tells, fn is not called and Do returns Err. Call Do once for a lease:
+// the first that ends releases it.
 //
 // Do waits for the release for a session timeout at most, also where ctx has
 // ended; the release goes on in the background then. A panic of fn releases the
@@ -116,29 +117,43 @@ func (l *Lease) keep() (returned chan<- struct{}) {
 		panic("recipes: Do of a lease under which a function runs already")
 	}
 	l.kept = true
-	l.returned = make(chan struct{})
-	return l.returned
+	done := make(chan struct{})
+	l.s.keeping(l, done)
+	return done
+}
+
+// keeping notes that a lease's znodes stay until a function has returned, also
+// where the lease is lost before.
+func (s *Session) keeping(l *Lease, returned <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept[l] = returned
+}
+
+// unkeep says that the znodes go, whatever runs.
+func (s *Session) unkeep(l *Lease) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.kept, l)
+	s.noteIdle()
 }
 
 // endWork ends the leases of a session that is about to be closed, and waits for
-// the functions under them: whoever comes next begins when the session ends. It
-// waits no longer than the end of a session may take, since Close is to return,
-// also to a function that calls it.
+// the functions that znodes are kept for, those under leases that were lost
+// before too: whoever comes next begins when the session ends. It waits no longer
+// than the end of a session may take, since Close is to return, also to a
+// function that calls it.
 func (s *Session) endWork() {
 	s.mu.Lock()
 	s.over = true
 	s.mu.Unlock()
-	leases := s.held()
 	s.endLeases(ErrClosed)
+	s.mu.Lock()
+	running := slices.Collect(maps.Values(s.kept))
+	s.mu.Unlock()
 	timer := time.NewTimer(2 * time.Second)
 	defer timer.Stop()
-	for _, l := range leases {
-		l.mu.Lock()
-		returned := l.returned
-		l.mu.Unlock()
-		if returned == nil {
-			continue
-		}
+	for _, returned := range running {
 		select {
 		case <-returned:
 		case <-timer.C:
