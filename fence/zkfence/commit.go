@@ -114,7 +114,9 @@ func (w writer) sessionOver(err error) error {
 }
 
 func (z *Znode) makeParent(ctx context.Context, s *recipes.Session) error {
-	err := s.MakePersistent(ctx, z.path[:strings.LastIndexByte(z.path, '/')], nil)
+	// Above the topmost ones there is the client's chroot, which may be missing too.
+	parent := cmp.Or(z.path[:strings.LastIndexByte(z.path, '/')], "/")
+	err := s.MakePersistent(ctx, parent, nil)
 	if err != nil && !errors.Is(err, recipes.ErrNodeExists) && !errors.Is(err, recipes.ErrOutcomeUnknown) {
 		return err
 	}

@@ -391,3 +391,15 @@ func TestStormLeavesNoStaleEffect(t *testing.T) {
 		t.Logf("%d writes took effect, %d were refused", len(effects), refused)
 	})
 }
+
+// A client's chroot is made as other recipes make it.
+func TestZnodeRightBelowAChrootThatIsMissing(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		z, err := zkfence.New(zkrtest.DialBy(t, srv, srv.ConnectString()+"/app/one"), "/report")
+		require.NoError(t, err)
+		require.NoError(t, z.Update(t.Context(), token(33), set("final")))
+		kept, ok := srv.Get("/app/one/report")
+		require.True(t, ok)
+		require.Equal(t, "zkrecipes-znode-1 33 0\nfinal", string(kept.Data))
+	})
+}
