@@ -143,8 +143,7 @@ func (s *Session) exchange(x Exchange) ([]*Created, error) {
 	denied := make([]bool, len(x.Take))
 	for {
 		a := s.newAttempt(x)
-		sent := s.now()
-		res, err := write(s.ctx, s, nil, func(z *zk.Conn) ([]zk.MultiResponse, error) { return transact(z, a.reqs...) })
+		res, sent, err := s.send(a)
 		if isUnknown(err) {
 			nodes, found, err := s.foundAfterAll(a)
 			if err != nil {
@@ -171,6 +170,21 @@ func (s *Session) exchange(x Exchange) ([]*Created, error) {
 			return nil, err
 		}
 	}
+}
+
+// send sends an attempt once, and returns when: waiting for a connection is not to
+// count.
+func (s *Session) send(a *attempt) (res []zk.MultiResponse, sent time.Duration, err error) {
+	type answer struct {
+		res  []zk.MultiResponse
+		sent time.Duration
+	}
+	ans, err := write(s.ctx, s, nil, func(z *zk.Conn) (answer, error) {
+		sent := s.now()
+		res, err := transact(z, a.reqs...)
+		return answer{res, sent}, err
+	})
+	return ans.res, ans.sent, err
 }
 
 // touchDenied returns which of those to come failed because its directory's data

@@ -2,11 +2,13 @@ package recipes_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkrecipes/zkrecipes/internal/zkrtest"
+	"github.com/zkrecipes/zkrecipes/lock"
 	"github.com/zkrecipes/zkrecipes/recipes"
 	"github.com/zkrecipes/zkrecipes/zktest"
 )
@@ -61,6 +63,30 @@ func TestServersTimeIsAheadByNoMoreThanTheAnswerTook(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Several znodes that are made together wait for a connection as one does: that
+// is no time that the answer took.
+func TestServersTimeIsNotAheadByTheWaitForAConnection(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		cable := srv.Cable()
+		c := zkrtest.DialBy(t, cable, srv.ConnectString())
+		m, err := lock.NewMulti(c, []string{"/x", "/y"})
+		require.NoError(t, err)
+		for range 2 { // read for their token, and made together with a touch of their directories
+			cable.Refuse(true)
+			cable.Cut()
+			synctest.Wait()
+			locked := zkrtest.Go(func() (*recipes.Lease, error) { return m.Lock(t.Context()) })
+			time.Sleep(2 * time.Second)
+			zkrtest.Pending(t, locked)
+			cable.Refuse(false)
+			r := <-locked
+			require.NoError(t, r.Err)
+			require.Zero(t, ahead(t, c))
+			require.NoError(t, r.Val.Release(t.Context()))
+		}
+	})
 }
 
 // A contender that was made tells the time by its own creation, at no further
