@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,19 +59,27 @@ func find(t *testing.T, s search, model string, defines ...string) verdict {
 
 func TestNothingIsWrongInAnyState(t *testing.T) {
 	report := proof.New(t, "model", "States that spin has searched")
-	rows := [][]string{{"model", "search", "states", "errors"}}
-	for _, model := range []string{"clock", "lock"} {
-		v := find(t, everyState, model)
-		rows = append(rows, []string{model, "states", fmt.Sprint(v.states), fmt.Sprint(v.errors)})
-		require.Zero(t, v.errors, "%s: %s\n%s", model, v.complaint, v.story)
-		require.True(t, v.complete, model)
-		require.Empty(t, v.unused, "%s: what never happens is not searched", model)
+	rows := [][]string{{"model", "looked for", "states", "errors"}}
+	note := func(model, what string, v verdict) {
+		rows = append(rows, []string{model, what, fmt.Sprint(v.states), fmt.Sprint(v.errors)})
 	}
-	// How many effects a holder has makes no difference to who waits for whom.
-	v := find(t, everyCircle, "lock", "-DEFFECTS=1")
-	rows = append(rows, []string{"lock, one effect each", "circles", fmt.Sprint(v.states), fmt.Sprint(v.errors)})
-	require.Zero(t, v.errors, "%s\n%s", v.complaint, v.story)
-	require.True(t, v.complete)
+	for model := range broken {
+		t.Run(model, func(t *testing.T) {
+			v := find(t, everyState, model)
+			note(model, "assertions, no way on", v)
+			require.Zero(t, v.errors, "%s\n%s", v.complaint, v.story)
+			require.True(t, v.complete)
+			require.Empty(t, v.unused, "what never happens is not searched")
+		})
+	}
+	t.Run("lock in a circle", func(t *testing.T) {
+		// How many effects a holder has makes no difference to who waits for whom.
+		v := find(t, everyCircle, "lock", "-DEFFECTS=1")
+		note("lock, one effect of each holder", "a way in a circle", v)
+		require.Zero(t, v.errors, "%s\n%s", v.complaint, v.story)
+		require.True(t, v.complete)
+	})
+	slices.SortFunc(rows[1:], slices.Compare)
 	report.Table(rows)
 }
 
