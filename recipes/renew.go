@@ -33,7 +33,8 @@ func (s *Session) renew() {
 	}
 }
 
-// nextRenewal returns when a renewal is due.
+// nextRenewal returns when a renewal is due. A connection on which none can come
+// in time is given up.
 func (s *Session) nextRenewal(now time.Duration) time.Duration {
 	since, ok := s.needed()
 	link := s.conn.Link()
@@ -41,8 +42,12 @@ func (s *Session) nextRenewal(now time.Duration) time.Duration {
 		return far
 	}
 	chain := s.conn.Chain()
-	rhythm := chain.Rhythm()
-	at := rhythm.Next(now, chain.Deadline(), link)
+	rhythm, deadline := chain.Rhythm(), chain.Deadline()
+	if rhythm.Stuck(now, deadline, link) {
+		s.conn.Drop(errStuck)
+		return far // the next connection wakes the renewer
+	}
+	at := rhythm.Next(now, deadline, link)
 	if s.cfg.strictGrant {
 		return at
 	}
@@ -71,6 +76,7 @@ func (s *Session) renewOnce() error {
 
 var (
 	errRenewal   = errors.New("a renewal was not answered in time")
+	errStuck     = errors.New("what was answered of late does not suffice to prove the session in time")
 	errSuspended = errors.New("the connection is in doubt, and the client was told to stop then")
 )
 

@@ -54,3 +54,17 @@ func (r Rhythm) Next(now, deadline Instant, l *Link) Instant {
 	}
 	return now + r.timeout/20
 }
+
+// Stuck reports whether nothing that is sent on the link can prove the session
+// before the deadline: too little has been answered there of late. Another
+// connection can, by its handshake and one write.
+func (r Rhythm) Stuck(now, deadline Instant, l *Link) bool {
+	if now >= deadline || deadline-now >= r.floor+r.period/2 || l.Promising() {
+		return false
+	}
+	at, ok := l.Eligible(r.timeout / 20)
+	if !ok {
+		at = now + r.gap // of what is answered from now on
+	}
+	return at > deadline-r.timeout/50
+}
