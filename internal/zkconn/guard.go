@@ -64,7 +64,7 @@ func (g *guard) dial(network, addr string, _ time.Duration) (net.Conn, error) {
 	deadline, _ := ctx.Deadline()
 	conn, err := g.cfg.Dial(ctx, network, addr)
 	if err != nil {
-		g.failed(fmt.Errorf("dial %s: %w", addr, err))
+		g.failed(fmt.Errorf("%s: %w", addr, err)) // dialers say themselves that they dialed
 		return nil, err
 	}
 	w := newWire(g, conn, deadline)
