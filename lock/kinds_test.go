@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -276,6 +277,12 @@ func TestWaiterThatStaysIsToldThatItsPlaceIsLost(t *testing.T) {
 					err := failed(t, waiting, T)
 					require.ErrorIs(t, err, lock.ErrPlaceLost)
 					require.NotErrorIs(t, err, recipes.ErrLost, "there was no lease")
+					var wait *recipes.WaitError
+					require.ErrorAs(t, err, &wait)
+					require.Equal(t, 1, wait.Position)
+					require.True(t, wait.Holder.Holds)
+					require.NotEmpty(t, wait.Behind)
+					require.Equal(t, 1, strings.Count(err.Error(), "wait for"), err.Error())
 					require.NoError(t, la.Err())
 					release(t, la)
 					require.Empty(t, ephemerals(srv))

@@ -73,7 +73,7 @@ func (m *Multi) Lock(ctx context.Context) (*recipes.Lease, error) {
 		case !queue.Gone(err):
 			return lease, err
 		case m.s.stay:
-			return nil, &recipes.WaitError{Path: m.path, Err: err}
+			return nil, queue.Waited(m.path, err)
 		}
 	}
 }

@@ -102,7 +102,7 @@ func (q *Queue) Acquire(ctx context.Context, req Request) (*recipes.Lease, error
 		case !errors.Is(err, ErrPlaceLost):
 			return lease, err
 		case req.Stay:
-			return nil, &recipes.WaitError{Path: req.path(q), Err: err}
+			return nil, Waited(req.path(q), err)
 		}
 	}
 }

@@ -47,13 +47,26 @@ func (w *wait) run(ctx context.Context) error {
 }
 
 func (w *wait) failed(err error) error {
-	var told *recipes.WaitError // by what is waited for behind the queue
-	if errors.Is(err, ErrPlaceLost) || errors.As(err, &told) {
+	if told(err) { // by what is waited for behind the queue
 		return err
 	}
 	w.err.Err = err
 	w.err.Holder.Age = w.q.Age(w.err.Holder.Created)
 	return &w.err
+}
+
+// told reports whether an error says already which wait it has ended.
+func told(err error) bool {
+	var wait *recipes.WaitError
+	return errors.As(err, &wait)
+}
+
+// Waited has an error say which wait it has ended.
+func Waited(path string, err error) error {
+	if told(err) {
+		return err
+	}
+	return &recipes.WaitError{Path: path, Err: err}
 }
 
 // step looks at the queue, and unless the contender is first in it waits until
