@@ -218,7 +218,10 @@ func (s *Session) FenceBase(ctx context.Context, path string) (fence.Token, erro
 //
 // Grants that are decided after RaiseFenceBase has returned have the base; those
 // of clients that have read before that there is none have it a session timeout
-// later, and are refused by the resources until then. Leases that are held keep
+// later. Until then they are refused by the resources that remember the ensemble
+// before. A resource that does not, such as a new one, takes their token, and
+// would then take the greater one of a holder before them that had the base: have
+// a session timeout go by before such a one is used. Leases that are held keep
 // their tokens.
 func (c *Client) RaiseFenceBase(ctx context.Context, path string, atLeast fence.Token) (before, after fence.Token, err error) {
 	if err := CheckDir(path); err != nil {

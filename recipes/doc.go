@@ -53,6 +53,7 @@
 // all of them and known, or at most half the smallest session timeout they
 // grant (the servers' default is exactly half; see [WithTickTime]). Servers may
 // grant different timeouts, and others after a restart: a session is shown to a
-// server only once that has said what it grants. Those behind one address have to
-// grant the same.
+// server only once that has said what it grants, over a second connection, for
+// which maxClientCnxns has to leave room. Servers behind one address have to grant
+// the same, and none is told by JMX to grant less while it runs.
 package recipes

@@ -18,7 +18,8 @@ import (
 // session of its own that was made for the question and is closed at once.
 //
 // It is asked while the connection that will resume the session is already up:
-// limits change with a restart only, and a restart would take that one down.
+// a restart that changes the limits would take that one down. That they are not
+// changed by JMX in between is part of the failure model.
 func (g *guard) inquire(ctx context.Context, network, addr string) error {
 	conn, err := g.cfg.Dial(ctx, network, addr)
 	if err != nil {
