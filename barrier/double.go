@@ -25,16 +25,19 @@ const (
 // out: nobody is let in before n are there, nobody is let out before all are on
 // their way out. It can be used for any number of rounds.
 //
-// n is a threshold. Who comes when a round is under way, that is when n are in
-// and not all have left, joins it at once, and is waited for on the way out by
-// those who set out after it came. One that stays longer than they do counts for the
-// next round.
+// n is a threshold. Who comes when a round is under way joins it at once, and is
+// waited for on the way out by those who set out after it had joined. A round is
+// under way from when n are there until all have left who have been in, those who
+// joined included. Who comes as the last of them goes waits for the next round,
+// and nobody waits for it. One that stays longer than they do counts for the next
+// round.
 //
 // Each participant needs a Double of its own, and enters and leaves with it by
 // turns; entering twice is a mistake that panics.
 //
 // Participants are ephemeral children of path, and the round is on while there is
-// a child by the name of ready.
+// a child by the name of ready. Who joins writes to that one, so that it tells who
+// is in: those who are older than its last change.
 type Double struct {
 	c           *recipes.Client
 	path, ready string
@@ -143,16 +146,20 @@ func (d *Double) name(own *recipes.Owned) string { return own.Path()[len(d.path)
 // number.
 func (d *Double) nodeName() string { return d.id + memberTag }
 
-// clear deletes a ready that nobody of its round has seen to. Between the look
-// and the deletion a round may have been completed, with a ready of its own: the
-// transaction tells which one it was, and that one is restored.
+// isIn reports whether a participant is in, by the last write to ready.
+func isIn(participant recipes.Stat, written int64) bool { return participant.Czxid < written }
+
+// clear deletes a ready that nobody of its round has seen to. Its version tells
+// whether somebody has joined since the look. Between the look and the deletion a
+// round may also have been completed, with a ready of its own: the transaction
+// tells which one it was, and that one is restored.
 func (d *Double) clear(ctx context.Context, s *recipes.Session, stale recipes.Stat) error {
-	res, err := s.Multi(ctx, recipes.SetOp(d.ready, nil, -1), recipes.DeleteOp(d.ready, -1))
+	res, err := s.Multi(ctx, d.writeReady(stale.Version), recipes.DeleteOp(d.ready, -1))
 	switch {
-	case errors.Is(err, recipes.ErrNoNode):
+	case errors.Is(err, recipes.ErrNoNode), errors.Is(err, recipes.ErrBadVersion):
 		return nil
 	case errors.Is(err, recipes.ErrNoAuth):
-		return s.Delete(ctx, d.ready, -1) // whose it was must not be asked
+		return s.Delete(ctx, d.ready, stale.Version) // whose it was must not be asked
 	case err != nil || res[0].Stat.Czxid == stale.Czxid:
 		return err
 	}
@@ -185,6 +192,11 @@ func (d *Double) restore(ctx context.Context, s *recipes.Session, made int64) er
 		}
 	}
 	return err
+}
+
+// writeReady lets all in who are there.
+func (d *Double) writeReady(version int32) recipes.Op {
+	return recipes.SetOp(d.ready, []byte(d.c.Identity()), version)
 }
 
 // makeReady begins a round.

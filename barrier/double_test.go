@@ -277,12 +277,105 @@ func TestParticipantThatComesWhenMostHaveLeftJoinsTheRound(t *testing.T) {
 		zkrtest.Pending(t, calls...)
 		late := take(t, srv, 3)
 		require.NoError(t, late.Enter(soon(t, T)))
-		calls = append(calls, stays.leave())
-		zkrtest.Pending(t, calls...)
+		last := stays.leave()
+		zkrtest.Pending(t, last)
+		calls = append(calls, last)
 		require.NoError(t, late.Leave(t.Context()))
 		for _, w := range calls {
 			require.NoError(t, returned(t, w, 0))
 		}
+		require.Empty(t, children(srv))
+	})
+}
+
+// As above, also when all have left who began the round.
+func TestParticipantThatComesLateIsOfTheRoundForOthers(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		ps := several(t, srv, 5, 3)
+		enterAll(t, ps[:3]...)
+		require.NoError(t, ps[3].Enter(t.Context()))
+		for _, p := range ps[:3] {
+			p.c.Close()
+		}
+		require.NoError(t, ps[4].Enter(soon(t, T)))
+		leaving := ps[3].leave()
+		zkrtest.Pending(t, leaving)
+		require.NoError(t, ps[4].Leave(t.Context()))
+		require.NoError(t, returned(t, leaving, 0))
+		require.Empty(t, children(srv))
+	})
+}
+
+// Who was there when the others set out, and has not got in by the time they have
+// gone, is of the next round.
+func TestParticipantThatDoesNotGetInIsNotWaitedFor(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		for first := false; !first; { // by its name: otherwise one of them is still there to let it in
+			ps, late := several(t, srv, 2, 2), take(t, srv, 2)
+			enterAll(t, ps...)
+			look := srv.On(zktest.Match{Op: zktest.OpExists, Session: late.session(), Path: path + "/ready"}).Hold()
+			entering := late.enter()
+			<-look.Hit()
+			lowest, _ := srv.Get(path + "/" + slices.Min(children(srv)))
+			first = lowest.Stat.EphemeralOwner == late.session()
+			calls := []waiting{ps[0].leave(), ps[1].leave()}
+			synctest.Wait()
+			look.Release()
+			if first {
+				for _, w := range calls {
+					require.NoError(t, returned(t, w, T))
+				}
+				zkrtest.Pending(t, entering)
+				enterAll(t, ps[0])
+				require.NoError(t, returned(t, entering, 0))
+				leaveAll(t, ps[0], late)
+			} else {
+				require.NoError(t, returned(t, entering, 0))
+				require.NoError(t, late.Leave(t.Context()))
+				for _, w := range calls {
+					require.NoError(t, returned(t, w, 0))
+				}
+			}
+			require.Empty(t, children(srv))
+		}
+	})
+}
+
+// Who joins while the last one goes keeps its round.
+func TestParticipantThatJoinsWhileTheLastOneGoesKeepsItsRound(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		ps := several(t, srv, 4, 2)
+		a, b := inOrder(t, srv, ps[:2])
+		b.c.Close()
+		goes := srv.On(zktest.Match{Op: zktest.OpMulti, Session: a.session()}).Hold()
+		leaving := a.leave()
+		<-goes.Hit()
+		require.NoError(t, ps[2].Enter(t.Context()))
+		goes.Release()
+		require.NoError(t, returned(t, leaving, T))
+		require.Contains(t, children(srv), "ready")
+		require.NoError(t, ps[3].Enter(soon(t, T)))
+		leaveAll(t, ps[2:]...)
+		require.Empty(t, children(srv))
+	})
+}
+
+// Who is late to see a ready that is left alone does nothing to the one of a new
+// round.
+func TestReadyThatWasLeftAloneIsNotTakenForTheNextOne(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		a, b := inOrder(t, srv, several(t, srv, 2, 2))
+		leaving := b.leave()
+		zkrtest.Pending(t, leaving)
+		look := srv.On(zktest.Match{Op: zktest.OpExists, Session: b.session()}).Hold()
+		a.c.Close() // it would have gone last, and taken ready with it
+		<-look.Hit()
+		ps := several(t, srv, 2, 2)
+		enterAll(t, ps...)
+		look.Release()
+		require.NoError(t, returned(t, leaving, 0))
+		require.Contains(t, children(srv), "ready")
+		leaveAll(t, ps...)
 		require.Empty(t, children(srv))
 	})
 }

@@ -116,12 +116,12 @@ func (e *entry) complete(ctx context.Context, there []string) (in bool, err erro
 	return false, err
 }
 
-// join decides about a ready that is there. It is that of the participant's own
-// round if it came after the participant did. An older one is that of a round
-// under way if somebody is there who is older still. Otherwise all who saw it
-// made have left or died, and nobody has deleted it.
+// join decides about a ready that is there. Whoever came before it was last
+// written to is in. Who came since joins the round by writing to it, in one
+// transaction with a check that somebody is still there who is in. Where nobody
+// is, all of the round have left or died, and nobody has deleted its ready.
 func (e *entry) join(ctx context.Context, ready recipes.Stat) (in bool, err error) {
-	if e.own.Token() < fence.Token(ready.Czxid) {
+	if e.own.Token() < fence.Token(ready.Mzxid) {
 		return true, nil
 	}
 	there, err := e.there(ctx)
@@ -136,9 +136,24 @@ func (e *entry) join(ctx context.Context, ready recipes.Stat) (in bool, err erro
 		if err != nil {
 			return false, err
 		}
-		if ok && stat.Czxid < ready.Czxid {
-			return true, nil
+		if ok && isIn(stat, ready.Mzxid) {
+			return e.joinWith(ctx, name)
 		}
 	}
 	return false, e.d.clear(ctx, e.s, ready)
+}
+
+// joinWith joins the round of one who is in. Where that one, or ready, has gone
+// meanwhile it is time for another look.
+func (e *entry) joinWith(ctx context.Context, name string) (in bool, err error) {
+	_, err = e.s.Multi(ctx, recipes.CheckOp(e.d.child(name), -1), e.d.writeReady(-1))
+	switch {
+	case err == nil:
+		return true, nil
+	case ctx.Err() != nil:
+		return false, err
+	case errors.Is(err, recipes.ErrNoNode), errors.Is(err, recipes.ErrOutcomeUnknown):
+		return false, nil
+	}
+	return false, err
 }

@@ -13,17 +13,19 @@ import (
 // once and wait for that one.
 //
 // It waits for those who were there when it set out. Others that are seen later
-// belong to the next round already.
+// belong to the next round already, and so do those who were there and had not
+// got in: nobody lets them in any more, and they wait for n.
 type departure struct {
 	d      *Double
 	s      *recipes.Session
 	own    *recipes.Owned
-	others []string // that are waited for, sorted
-	gone   bool     // its own znode is, or is being deleted
+	ready  recipes.Stat // as it was last seen
+	others []string     // that are waited for, sorted
+	gone   bool         // its own znode is, or is being deleted
 }
 
 func (l *departure) run(ctx context.Context) error {
-	there, err := l.list(ctx)
+	there, err := l.look(ctx)
 	if err != nil {
 		return err
 	}
@@ -38,7 +40,7 @@ func (l *departure) run(ctx context.Context) error {
 		if err := l.awaitOne(ctx, l.s, l.others[len(l.others)-1]); err != nil {
 			return l.lost(err)
 		}
-		if there, err = l.list(ctx); err != nil {
+		if there, err = l.look(ctx); err != nil {
 			return err
 		}
 		l.stillThere(there)
@@ -67,8 +69,12 @@ func (l *departure) endRound(ctx context.Context) error {
 	}
 }
 
-// list reads who is there; the participant itself must be.
-func (l *departure) list(ctx context.Context) ([]string, error) {
+// look reads ready, and then who is there; the participant itself must be. Who is
+// in by that ready was there already, and is in the list.
+func (l *departure) look(ctx context.Context) ([]string, error) {
+	if err := l.lookAtReady(ctx, l.s); err != nil {
+		return nil, l.lost(err)
+	}
 	names, _, err := l.s.Children(ctx, l.d.path)
 	if err != nil {
 		return nil, l.lost(err)
@@ -78,6 +84,14 @@ func (l *departure) list(ctx context.Context) ([]string, error) {
 		return nil, l.lostTo(errGone)
 	}
 	return there, nil
+}
+
+func (l *departure) lookAtReady(ctx context.Context, s *recipes.Session) error {
+	stat, on, err := s.Exists(ctx, l.d.ready)
+	if on {
+		l.ready = stat
+	}
+	return err
 }
 
 // lost marks errors after which the participant's znode is gone.
@@ -97,9 +111,12 @@ func (l *departure) stillThere(names []string) {
 }
 
 // awaitOne returns when the znode is gone, and otherwise when it is time to look
-// again.
+// again. One that is not in is waited for no longer.
+//
+// The one that goes last waits for that one, too: with its own znode in place it
+// lets everybody in.
 func (l *departure) awaitOne(ctx context.Context, s *recipes.Session, name string) error {
-	_, _, watch, err := s.GetWatch(ctx, l.d.child(name))
+	_, stat, watch, err := s.GetWatch(ctx, l.d.child(name))
 	if errors.Is(err, recipes.ErrNoNode) {
 		return nil
 	}
@@ -107,21 +124,50 @@ func (l *departure) awaitOne(ctx context.Context, s *recipes.Session, name strin
 		return err
 	}
 	defer watch.Stop()
+	if l.gone {
+		in, err := l.in(ctx, s, name, stat)
+		if err != nil {
+			return err
+		}
+		if !in {
+			l.others = slices.DeleteFunc(l.others, func(other string) bool { return other == name })
+			return nil
+		}
+	}
 	_, err = awaitChange(ctx, s, l.d.path, watch)
 	return err
 }
 
+// in reports whether somebody who was there when the participant set out is in.
+// The server has seen the participant go, and so who had joined before. Of peers
+// it cannot be told, who join without a trace; nor of anybody where ready was gone
+// already, as kazoo takes it away.
+func (l *departure) in(ctx context.Context, s *recipes.Session, name string, other recipes.Stat) (bool, error) {
+	if l.ready.Mzxid == 0 || participant(name) == "" || isIn(other, l.ready.Mzxid) {
+		return true, nil
+	}
+	err := l.lookAtReady(ctx, s)
+	return isIn(other, l.ready.Mzxid), err
+}
+
 // last ends the round together with the participant's own place, so that nobody
-// sees the one without the other. Where somebody has joined it since, it goes on.
+// sees the one without the other. Where somebody has joined it since, which its
+// version tells, it goes on with that one, if it is still there.
 func (l *departure) last(ctx context.Context, there []string) error {
-	if len(there) == 1 {
+	for len(there) == 1 {
 		_, err := l.s.Exchange(ctx, recipes.Exchange{
 			Give:   []*recipes.Owned{l.own},
-			Checks: []recipes.Op{recipes.DeleteOp(l.d.ready, -1)},
+			Checks: []recipes.Op{recipes.DeleteOp(l.d.ready, l.ready.Version)},
 		})
 		if err == nil {
 			l.gone = true
 			return nil
+		}
+		if !errors.Is(err, recipes.ErrBadVersion) {
+			break
+		}
+		if there, err = l.look(ctx); err != nil {
+			return err
 		}
 	}
 	return l.goes(ctx) // a peer has deleted ready, or time is up
@@ -169,7 +215,12 @@ func (l *departure) tidy(ctx context.Context, s *recipes.Session, names []string
 	if !slices.Contains(names, readyName) || len(members(names)) > 0 {
 		return
 	}
-	if stat, there, err := s.Exists(ctx, l.d.ready); err == nil && there {
+	stat, there, err := s.Exists(ctx, l.d.ready)
+	if err != nil || !there {
+		return
+	}
+	// It may be that of a new round: who is there is known from before.
+	if names, _, err = s.Children(ctx, l.d.path); err == nil && len(members(names)) == 0 {
 		_ = l.d.clear(ctx, s, stat)
 	}
 }
