@@ -86,7 +86,7 @@ func (p *placement) failed(err error) bool {
 	}
 	lost := p.m.Loses && errors.Is(err, recipes.ErrLost)
 	// The news of a lost answer may come before that of the cancellation.
-	first := p.m.Gives == context.Canceled && errors.Is(err, recipes.ErrOutcomeUnknown)
+	first := errors.Is(p.m.Gives, context.Canceled) && errors.Is(err, recipes.ErrOutcomeUnknown)
 	if !lost && !first {
 		require.NotNil(p.t, p.m.Gives, "%v", err)
 		if !errors.Is(p.m.Gives, zkrtest.ErrAny) {

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/recipes"
@@ -12,6 +14,7 @@ import (
 // connection is how a command reaches the ensemble: the flags that all commands
 // share that do.
 type connection struct {
+	env      env
 	servers  string
 	within   time.Duration
 	timeout  time.Duration
@@ -21,6 +24,7 @@ type connection struct {
 }
 
 func (c *connection) register(fs *flags) {
+	c.env = fs.env
 	servers := fs.env.get("ZKR_CONNECT")
 	if servers == "" {
 		servers = "localhost:2181"
@@ -53,12 +57,31 @@ func (c *connection) dial(ctx context.Context, opts ...recipes.Option) (*recipes
 	all = append(all, proofs...)
 	ctx, cancel := context.WithTimeout(ctx, c.within)
 	defer cancel()
+	connected := c.tellOfTheWait(ctx)
 	client, err := recipes.Dial(ctx, c.servers, append(all, opts...)...)
+	connected()
 	// Whatever goes wrong after the options were accepted is an OpError.
 	if op := (*recipes.OpError)(nil); err != nil && !errors.As(err, &op) {
 		return nil, usagef("%s", inFlags.Replace(explain(err)))
 	}
 	return client, err
+}
+
+// tellOfTheWait says after a while that no server has been reached: whoever has
+// the wrong address, or no server at all, need not wait for the end to learn of it.
+func (c *connection) tellOfTheWait(ctx context.Context) (over func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		timer := time.NewTimer(3 * time.Second)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			fmt.Fprintf(c.env.stderr, "zkr: no server reached yet at %s; trying for %v in all (see --connect, ZKR_CONNECT)\n", c.servers, c.within)
+		case <-ctx.Done():
+		}
+	})
+	return func() { cancel(); wg.Wait() }
 }
 
 // inFlags says with the names of flags what the library says with those of

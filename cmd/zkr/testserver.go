@@ -56,6 +56,7 @@ func (t *testserver) run(ctx context.Context) error {
 	}
 	fmt.Fprintln(t.env.stdout, srv.ConnectString())
 	fmt.Fprintln(t.env.stderr, "zkr: this server is for trying things out: it keeps nothing, all data is gone when it ends")
+	fmt.Fprintf(t.env.stderr, "zkr: for commands in another terminal: export ZKR_CONNECT=%s\n", srv.ConnectString())
 	<-ctx.Done()
 	err = srv.Close()
 	fmt.Fprintln(t.env.stderr, "zkr: the server has ended, and its data with it")
