@@ -1,7 +1,10 @@
 package lock_test
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"log/slog"
 	"math"
 	"sync"
 	"testing"
@@ -337,5 +340,32 @@ func TestNamesThatWereUsedOnceLeaveNothing(t *testing.T) {
 			}
 		}
 		requireUnused(t, a.c)
+	})
+}
+
+// lookingHandler is a handler of logs that looks at the lock they are about.
+type lookingHandler struct {
+	slog.Handler
+	look func()
+}
+
+func (h *lookingHandler) Handle(context.Context, slog.Record) error { h.look(); return nil }
+
+// No lock is held while a handler runs.
+func TestHandlerOfLogsMayLookAtTheQueueWhoseNumbersRunOut(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		h := &lookingHandler{Handler: slog.NewTextHandler(io.Discard, nil), look: func() {}}
+		a := join(t, srv, recipes.WithLogger(slog.New(h)))
+		release(t, a.hold())
+		require.NoError(t, srv.SetCreateCounter(path, math.MaxInt32-1000))
+		looked := 0
+		h.look = func() {
+			list, err := a.Queue(t.Context())
+			require.NoError(t, err)
+			require.Len(t, list, 1)
+			looked++
+		}
+		release(t, a.hold())
+		require.Equal(t, 1, looked)
 	})
 }

@@ -238,9 +238,10 @@ func (q *Queue) noteSequence(path string) {
 		return
 	}
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	if !q.nearEnd {
-		q.nearEnd = true
+	known := q.nearEnd
+	q.nearEnd = true
+	q.mu.Unlock()
+	if !known {
 		q.c.Logger().Warn("sequence numbers of a queue are about to run out; JVM and Python peers will lose their order; its directory is deleted as soon as it is empty",
 			"path", q.dir, "number", e.seq)
 	}
