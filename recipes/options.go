@@ -1,6 +1,7 @@
 package recipes
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -201,7 +202,8 @@ func WithAuth(scheme string, cred []byte) Option {
 		if scheme == "" {
 			return errors.New("recipes: authentication scheme is empty")
 		}
-		c.auth = append(c.auth, zkconn.Auth{Scheme: scheme, Cred: append([]byte(nil), cred...)})
+		kept := bytes.Clone(cred)
+		c.auth = append(c.auth, zkconn.Auth{Scheme: scheme, Cred: func() []byte { return kept }})
 		return nil
 	})
 }

@@ -86,7 +86,7 @@ func (c *Conn) greet(ctx context.Context) error {
 // ends first is no refusal.
 func (c *Conn) authenticate(ctx context.Context, a Auth) error {
 	for {
-		err := c.Do(ctx, Read, func(z *zk.Conn) error { return z.AddAuth(a.Scheme, a.Cred) })
+		err := c.Do(ctx, Read, func(z *zk.Conn) error { return z.AddAuth(a.Scheme, a.Cred()) })
 		if !errors.Is(err, ErrNotSent) || errors.Is(err, ErrOver) || ctx.Err() != nil {
 			return err
 		}

@@ -48,10 +48,11 @@ var (
 // DialFunc opens a connection to a server of the ensemble.
 type DialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Auth is a credential that is presented on every connection.
+// Auth is a credential that is presented on every connection. It comes out of a
+// function, so that fmt does not show it with whatever it is part of.
 type Auth struct {
 	Scheme string
-	Cred   []byte
+	Cred   func() []byte
 }
 
 // Config says what to connect to and how.
