@@ -48,16 +48,9 @@ func TestTestsNamedInTheReadmeExist(t *testing.T) {
 		}
 		in := pkg.FindStringSubmatch(row)
 		require.NotNil(t, in, "no package in %s", row)
-		files, err := filepath.Glob(filepath.Join(in[1], "*_test.go"))
-		require.NoError(t, err)
-		var all strings.Builder
-		for _, f := range files {
-			code, err := os.ReadFile(f)
-			require.NoError(t, err)
-			all.Write(code)
-		}
+		code := codeOfTests(t, in[1])
 		for _, name := range tests {
-			require.True(t, strings.Contains(all.String(), "\nfunc "+name+"(t *testing.T)"), "%s in %s", name, in[1])
+			require.True(t, strings.Contains(code, "\nfunc "+name+"(t *testing.T)"), "%s in %s", name, in[1])
 			named++
 		}
 	}

@@ -9,3 +9,9 @@ func Parse(l Layout, name string) (seq int64, ok bool) {
 
 // BlocksJVM is Layout.blocksJVM.
 func BlocksJVM(l Layout, name string, seq int64) bool { return l.blocksJVM(name, seq) }
+
+// MaxIdentity is maxIdentity.
+const MaxIdentity = maxIdentity
+
+// Identity is identity.
+func Identity(data []byte) string { return identity(data) }
