@@ -196,7 +196,9 @@ func dialTLS(ctx context.Context, plain DialFunc, cfg *tls.Config, network, addr
 }
 
 // WithAuth presents a credential on every connection of every session. It can
-// be given more than once. For the scheme "digest", cred is user:password.
+// be given more than once. For the scheme "digest", cred is user:password, and
+// without TLS everybody on the way can read it. SASL is not supported. No error,
+// log record, trace event or print of a client shows cred; they do show scheme.
 func WithAuth(scheme string, cred []byte) Option {
 	return option(func(c *config) error {
 		if scheme == "" {
