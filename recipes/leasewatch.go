@@ -123,7 +123,7 @@ func (l *Lease) inspect(n *Owned) {
 	}
 	data, err := zkconn.Call(l.s.ctx, l.s.conn, zkconn.Read, nil, func(z *zk.Conn) ([]byte, error) {
 		data, stat, err := z.Get(l.s.abs(n.path))
-		if err == nil && stat.EphemeralOwner != l.s.ID() {
+		if err == nil && !n.is(stat) {
 			err = zk.ErrNoNode // another one, which bears the name of ours
 		}
 		return data, err

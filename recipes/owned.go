@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkrecipes/zkrecipes/fence"
 )
 
@@ -13,6 +15,7 @@ type Owned struct {
 	s        *Session
 	path     string
 	czxid    fence.Token   // 0 until it is known
+	swapped  bool          // the znode is younger than czxid says: see Share
 	base     fence.Token   // of its path's tokens, known once it is granted a lease
 	sent     time.Duration // when the latest confirmed write about it was sent
 	dated    bool          // that write made it, and was answered: its Created is the time of that write
@@ -31,6 +34,13 @@ func (o *Owned) Session() *Session { return o.s }
 // its grant on it is the fencing token: the base of its path, if one is set, is
 // added then.
 func (o *Owned) Token() fence.Token { return o.base + o.czxid }
+
+// is reports whether a znode of o's path is o's, once o's czxid is known. That its
+// session owns it is not enough: whoever has stolen the session can make it anew
+// in there, after somebody else has held.
+func (o *Owned) is(stat *zk.Stat) bool {
+	return stat.EphemeralOwner == o.s.ID() && (o.swapped || stat.Czxid == int64(o.czxid))
+}
 
 // Load reads the znode, to learn its token. It returns ErrNoNode where the znode
 // is gone or belongs to somebody else.

@@ -330,3 +330,16 @@ func TestForgedPlaceInFrontKeepsOthersWaitingAndNoMore(t *testing.T) {
 		require.Greater(t, zkrtest.Granted(t, waiting, 0).Token(), l.Token())
 	})
 }
+
+// The session of the holder is stolen, and its znode made anew in there: it
+// belongs to the right session, and somebody else may have held since.
+func TestHoldersZnodeThatWasMadeAnewInItsOwnSessionIsNotItsOwn(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		l := held(t, zkrtest.Dial(t, srv))
+		_, err := l.Session().Multi(t.Context(),
+			recipes.DeleteOp(l.Node(), -1), recipes.CreateOp(l.Node(), nil, recipes.Ephemeral, nil))
+		require.NoError(t, err)
+		zkrtest.Ended(t, l, 0)
+		require.ErrorIs(t, l.Err(), recipes.ErrLost)
+	})
+}

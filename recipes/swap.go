@@ -122,7 +122,7 @@ func (l *Lease) swapped(sw *swap, old *Owned, err error) (gone *Deletion) {
 	defer l.mu.Unlock()
 	l.swap = nil
 	if err == nil && sw.gone == nil {
-		n := &Owned{s: l.s, path: sw.to, czxid: old.czxid, base: old.base, sent: old.sent, reserved: old.takeReserved()}
+		n := &Owned{s: l.s, path: sw.to, czxid: old.czxid, base: old.base, swapped: true, sent: old.sent, reserved: old.takeReserved()}
 		l.shared, l.nodes = true, []*Owned{n}
 		if l.err == nil {
 			l.unwatch = append(l.unwatch, l.s.conn.Watch(l.s.abs(sw.to), l.onEvent))
