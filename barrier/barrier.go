@@ -170,9 +170,18 @@ func insist(ctx context.Context, c *recipes.Client, fn func(*recipes.Session) er
 			err = fmt.Errorf("%w: %w", err, recipes.ErrOutcomeUnknown)
 		}
 		if !again {
-			return err
+			return ended(ctx, err)
 		}
 	}
+}
+
+// ended is what a call has failed with: the end of its context too, where that
+// came together with something else.
+func ended(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || errors.Is(err, ctx.Err()) {
+		return err
+	}
+	return errors.Join(ctx.Err(), err)
 }
 
 // passing reports whether an error is one of the connection or the session, of

@@ -104,7 +104,7 @@ func (d *Double) enter(ctx context.Context) (*recipes.Owned, error) {
 			own.Discard()
 		}
 		if ctx.Err() != nil || !passing(err) && !errors.Is(err, errGone) {
-			return nil, err
+			return nil, ended(ctx, err)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func (d *Double) Leave(ctx context.Context) error {
 	d.own = nil
 	d.mu.Unlock()
 	l := departure{d: d, s: own.Session(), own: own}
-	err := l.run(ctx)
+	err := ended(ctx, l.run(ctx))
 	if !l.gone {
 		own.Discard()
 	}

@@ -80,7 +80,7 @@ func TestOursAndPeersExcludeEachOther(t *testing.T) {
 			}
 			turns := manyTurns()
 			if p.slow {
-				turns = fewTurns
+				turns = 1
 			}
 			c := newContest(t, dirs, turns,
 				&side{name: "zkrecipes", start: p.ours, careful: true, roles: p.mine(path)},

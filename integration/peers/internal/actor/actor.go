@@ -104,6 +104,9 @@ func (a *actor) obey(words []string) error {
 	return nil
 }
 
+// retreat is how long who tries in a loop stays away after a try in vain.
+const retreat = 200 * time.Millisecond
+
 // loop takes and gives. Connections and sessions may end meanwhile: a turn that
 // was not given is tried again.
 func (a *actor) loop(words []string) error {
@@ -121,7 +124,8 @@ func (a *actor) loop(words []string) error {
 			fmt.Fprintln(os.Stderr, words, err)
 			continue
 		}
-		if held == nil { // the time to try was over
+		if held == nil { // the time to try was over: those come in who waited for us
+			time.Sleep(retreat)
 			continue
 		}
 		turns--
