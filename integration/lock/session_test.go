@@ -83,7 +83,7 @@ func TestWaiterThatIsToStayLearnsThatItsPlaceIsLost(t *testing.T) {
 	}()
 	awaitQueued(t, w, path, 2)
 	closeSession(t, s, p, c.session(t).ID())
-	require.ErrorIs(t, receive(t, "the end of the wait", ended, soon), recipes.ErrLost)
+	require.ErrorIs(t, receive(t, "the end of the wait", ended, soon), lock.ErrPlaceLost)
 	require.Len(t, children(t, w, path), 1)
 }
 
