@@ -233,17 +233,6 @@ func TestReleaseInAnOutageIsMadeGoodLater(t *testing.T) {
 	})
 }
 
-// The deletion never reaches the server, and nobody can know.
-func TestReleaseThatIsLostOnItsWayIsMadeAgain(t *testing.T) {
-	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
-		a := join(t, srv)
-		la := a.hold()
-		srv.On(zktest.Match{Op: zktest.OpDelete, Session: a.session()}).DropBeforeCommit()
-		require.NoError(t, la.Release(t.Context()))
-		require.Empty(t, contenders(srv))
-	})
-}
-
 // As above, with a context that has ended before.
 func TestReleaseStartsOnADeadContext(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
