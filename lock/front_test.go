@@ -27,10 +27,14 @@ func TestHandOversWithinAProcessTakeNoListing(t *testing.T) {
 				how := ways(join(t, srv))
 				held := granted(t, async(t, how[0]), 0)
 				var queue []<-chan result
+				srv.ResetRequests()
 				for i := range n {
 					queue = append(queue, async(t, how[(i+1)%2]))
 					zkrtest.Pending(t, queue...)
 				}
+				// Each reads the one before it; who holds, and the znode of the one
+				// who is next, are read once.
+				require.LessOrEqual(t, srv.Requests(zktest.OpGetData, 0), n+2)
 				srv.ResetRequests()
 				for i, r := range queue {
 					release(t, held)
@@ -38,6 +42,9 @@ func TestHandOversWithinAProcessTakeNoListing(t *testing.T) {
 					zkrtest.Pending(t, queue[i+1:]...)
 				}
 				require.Zero(t, srv.Requests(zktest.OpGetChildren2, 0))
+				// A holder's own watch comes once it has held for a while: its end
+				// would wake it for nothing.
+				require.Zero(t, srv.Watches(held.Node()))
 				release(t, held)
 				require.Empty(t, srv.Children(path))
 			})

@@ -29,6 +29,7 @@ type Queue struct {
 	layout Layout
 	looks  looks
 	front  front
+	holder holder
 
 	mu       sync.Mutex
 	touch    touch

@@ -119,7 +119,7 @@ func (w *wait) left(ctx context.Context, before []entry, b blockers) (first bool
 		return false, nil
 	}
 	if !alone { // then it did not know that it was next, and has long not seen its own znode
-		if err := w.nextInLine(ctx); err != nil {
+		if err := w.own.Load(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -205,7 +205,7 @@ func (w *wait) tell(ctx context.Context, before []entry, e entry, behind recipes
 	}
 	holder, err := w.q.withBase(ctx, w.s, e, behind)
 	if behind.Position > 0 {
-		holder, err = w.q.read(ctx, w.s, nil, before[0])
+		holder, err = w.q.holder.read(ctx, w.q, w.s, before[0])
 	}
 	if err != nil && !errors.Is(err, recipes.ErrNoNode) {
 		return err
