@@ -238,10 +238,9 @@ func TestRemovalIsOfOneBarrierAndNotOfTheNext(t *testing.T) {
 				a, b := join(t, srv), join(t, srv)
 				require.NoError(t, b.Set(t.Context()))
 				lost := srv.On(zktest.Match{Op: zktest.OpDelete, Path: path}).DropReply()
+				a.cable.Refuse(true) // or it would ask again at once
 				removal := start(func() error { return a.Remove(t.Context()) })
 				<-lost.Hit()
-				a.cable.Refuse(true)
-				a.cable.Cut()
 				require.NoError(t, b.Set(t.Context()))
 				if expire {
 					srv.ExpireSession(a.session())
@@ -268,11 +267,12 @@ func TestOutcomeThatIsUnknownStaysUnknown(t *testing.T) {
 			call func(context.Context) error
 		}{{zktest.OpCreate, a.Set}, {zktest.OpDelete, a.Remove}} {
 			lost := srv.On(zktest.Match{Op: fact.op, Path: path}).DropReply()
+			_, _, err := zkrtest.Session(t, a.c).Exists(t.Context(), "/") // it is connected
+			require.NoError(t, err)
+			a.cable.Refuse(true) // or it would ask again at once
 			call := start(func() error { return fact.call(soon(t, T/2)) })
 			<-lost.Hit()
-			a.cable.Refuse(true)
-			a.cable.Cut()
-			err := returned(t, call, T/2)
+			err = returned(t, call, T/2)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			require.ErrorIs(t, err, recipes.ErrOutcomeUnknown)
 			a.cable.Refuse(false)

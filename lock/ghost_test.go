@@ -319,6 +319,7 @@ func TestCloseWhileTheCreateIsUnderWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			both(t, func(t *testing.T, srv *zktest.Server, a *party) {
 				kept := test.keep(srv.On(zktest.Match{Path: creation}))
+				a.cable.Refuse(true) // whoever reconnects at once finds its znode, and holds before it is closed
 				waiting := a.lock(t.Context())
 				<-kept.Hit()
 				a.c.Close()
