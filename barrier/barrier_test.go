@@ -241,6 +241,7 @@ func TestRemovalIsOfOneBarrierAndNotOfTheNext(t *testing.T) {
 				a.cable.Refuse(true) // or it would ask again at once
 				removal := start(func() error { return a.Remove(t.Context()) })
 				<-lost.Hit()
+				synctest.Wait() // it has been removed
 				require.NoError(t, b.Set(t.Context()))
 				if expire {
 					srv.ExpireSession(a.session())
