@@ -67,11 +67,13 @@ func (s *Session) readBase(ctx context.Context, path string) (base, error) {
 	return base{token: t, version: stat.Version, set: true}, nil
 }
 
-// bases is what a session knows of the bases of paths.
+// bases is what a session knows of the bases of paths: in two halves, of which
+// the older is forgotten as a whole, so that a process with a hundred thousand
+// locks does not keep what is of no use any more.
 type bases struct {
-	mu      sync.Mutex
-	known   map[string]knownBase // by path
-	sweepAt int                  // so many are the time to forget the old ones
+	mu         sync.Mutex
+	young, old map[string]knownBase // by path
+	turned     time.Duration        // when the young ones began
 }
 
 type knownBase struct {
@@ -89,7 +91,8 @@ func (s *Session) base(ctx context.Context, path string, age time.Duration) (bas
 	}
 	b, err := s.readBase(ctx, path)
 	if err == nil {
-		s.bases.put(path, knownBase{b, now}, now-s.Timeout())
+		s.bases.age(now, s.Timeout())
+		s.bases.put(path, knownBase{b, now})
 	}
 	return b, err
 }
@@ -98,33 +101,37 @@ func (s *Session) base(ctx context.Context, path string, age time.Duration) (bas
 func (b *bases) get(path string, after time.Duration) (base, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	k, ok := b.known[path]
+	k, ok := b.young[path]
+	if !ok {
+		k, ok = b.old[path]
+	}
 	return k.base, ok && k.read > after
 }
 
-// put notes what was read. What is older than the given time is of no use any
-// more, and forgotten when it has come to be half of it all.
-func (b *bases) put(path string, k knownBase, old time.Duration) {
+// put notes what was read.
+func (b *bases) put(path string, k knownBase) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.known == nil {
-		b.known = make(map[string]knownBase)
+	if b.young == nil {
+		b.young = make(map[string]knownBase)
 	}
-	if len(b.known) >= max(b.sweepAt, 64) {
-		for path, k := range b.known {
-			if k.read <= old {
-				delete(b.known, path)
-			}
-		}
-		b.sweepAt = 2 * len(b.known)
+	b.young[path] = k
+}
+
+// age forgets what is too old to be used, once in that long.
+func (b *bases) age(now, tooOld time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now-b.turned >= tooOld {
+		b.young, b.old, b.turned = nil, b.young, now
 	}
-	b.known[path] = k
 }
 
 func (b *bases) forget(path string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.known, path)
+	delete(b.young, path)
+	delete(b.old, path)
 }
 
 // addBases gives contenders that have nobody in their way the bases of their

@@ -11,5 +11,5 @@ func (s *Session) Reserved() int {
 func (s *Session) KnownBases() int {
 	s.bases.mu.Lock()
 	defer s.bases.mu.Unlock()
-	return len(s.bases.known)
+	return len(s.bases.young) + len(s.bases.old)
 }

@@ -9,8 +9,8 @@ import (
 const far time.Duration = math.MaxInt64 / 4
 
 // keep is the session's keeper: one goroutine that follows the connection's
-// state, ends leases when their time is over, and arms the watches on their
-// znodes. One timer serves all of them.
+// state, ends leases when their time is over, arms the watches on their znodes,
+// and forgets what was read too long ago. One timer serves all of them.
 func (s *Session) keep() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -18,6 +18,7 @@ func (s *Session) keep() {
 		s.updateState()
 		s.suspend()
 		next := min(s.lapse(), s.arm())
+		s.bases.age(s.now(), s.Timeout())
 		timer.Reset(min(next-s.now(), time.Hour))
 		select {
 		case <-timer.C:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/fence"
 	"github.com/zkrecipes/zkrecipes/internal/leaseclock"
+	"github.com/zkrecipes/zkrecipes/internal/zkconn"
 )
 
 // Lease is one grant: the right to what a lock or an election protects, bound
@@ -37,8 +38,8 @@ type Lease struct {
 	asked    bool          // somebody has
 	followed bool          // somebody waits for another State
 	contexts map[*workContext]struct{}
-	deletion []*Deletion // of its znodes, once begun
-	unwatch  []func()
+	deletion []*Deletion        // of its znodes, once begun
+	watching []*zkconn.Watching // of its znodes, once they are watched
 }
 
 // Path returns the path of the lock or election.
@@ -350,8 +351,8 @@ func (l *Lease) finish(reason error) bool {
 	if l.done != nil {
 		close(l.done)
 	}
-	contexts, unwatch, followed := l.contexts, l.unwatch, l.followed
-	l.contexts, l.unwatch = nil, nil
+	contexts, watching, followed := l.contexts, l.watching, l.followed
+	l.contexts, l.watching = nil, nil
 	l.mu.Unlock()
 	l.s.forget(l)
 	if followed {
@@ -360,8 +361,8 @@ func (l *Lease) finish(reason error) bool {
 	for w := range contexts {
 		w.cancel(reason)
 	}
-	for _, fn := range unwatch {
-		fn()
+	for _, w := range watching {
+		w.Stop()
 	}
 	return true
 }

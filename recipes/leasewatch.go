@@ -74,9 +74,9 @@ func (l *Lease) watch() bool {
 	if l.err != nil {
 		return false
 	}
-	if l.unwatch == nil {
+	if l.watching == nil {
 		for _, n := range l.nodes {
-			l.unwatch = append(l.unwatch, l.s.conn.Watch(l.s.abs(n.path), l.onEvent))
+			l.watching = append(l.watching, l.s.conn.Watch(l.s.abs(n.path), l.onEvent))
 		}
 	}
 	return true

@@ -125,7 +125,7 @@ func (l *Lease) swapped(sw *swap, old *Owned, err error) (gone *Deletion) {
 		n := &Owned{s: l.s, path: sw.to, czxid: old.czxid, base: old.base, swapped: true, sent: old.sent, reserved: old.takeReserved()}
 		l.shared, l.nodes = true, []*Owned{n}
 		if l.err == nil {
-			l.unwatch = append(l.unwatch, l.s.conn.Watch(l.s.abs(sw.to), l.onEvent))
+			l.watching = append(l.watching, l.s.conn.Watch(l.s.abs(sw.to), l.onEvent))
 		}
 	}
 	sw.err = err

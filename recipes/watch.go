@@ -20,7 +20,7 @@ type Watch struct {
 	C <-chan struct{}
 
 	created, deleted atomic.Bool
-	remove           func()
+	watching         *zkconn.Watching
 }
 
 // Created reports whether the znode was created since the watch began, as far
@@ -31,12 +31,12 @@ func (w *Watch) Created() bool { return w.created.Load() }
 func (w *Watch) Deleted() bool { return w.deleted.Load() }
 
 // Stop ends the watch.
-func (w *Watch) Stop() { w.remove() }
+func (w *Watch) Stop() { w.watching.Stop() }
 
 func (s *Session) listen(path string) *Watch {
 	c := make(chan struct{}, 1)
 	w := &Watch{C: c}
-	w.remove = s.conn.Watch(s.abs(path), func(ev zkconn.Event) {
+	w.watching = s.conn.Watch(s.abs(path), func(ev zkconn.Event) {
 		switch ev {
 		case zkconn.Created:
 			w.created.Store(true)

@@ -224,7 +224,7 @@ func (c *Conn) Await(ctx context.Context) error { return c.g.await(ctx) }
 // The client library's own watches stay unused. It loses events where it
 // restores them after a reconnect, has a data race there, and keeps those that
 // nobody wants any more. Reading again after each reconnect needs none of that.
-func (c *Conn) Watch(path string, fn Watcher) (remove func()) {
+func (c *Conn) Watch(path string, fn Watcher) *Watching {
 	return c.watches.add(path, c.mail.received(), fn)
 }
 

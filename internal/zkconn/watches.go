@@ -19,37 +19,62 @@ const (
 // or the session. It is called on the session's goroutine and must not block.
 type Watcher func(Event)
 
+// Watching is the registration of a Watcher.
+type Watching struct {
+	fn    Watcher
+	after uint64 // so many events came before it
+	in    *watches
+	path  string
+
+	prev, next *Watching // of the same path
+}
+
 // watches maps paths to those who want to look again. One entry serves any
 // number of server-side watches of its path: a wake-up too many is harmless,
 // one too few is not.
+//
+// A process may hold a hundred thousand locks, each with its path here and one
+// who listens to it: hence a list without anything around it.
 type watches struct {
 	mu     sync.Mutex
-	byPath map[string]map[*Watcher]uint64 // with the events before its registration
+	byPath map[string]*Watching
 }
 
 // add registers fn, after the given number of events.
-func (w *watches) add(path string, after uint64, fn Watcher) (remove func()) {
-	key := &fn
+func (w *watches) add(path string, after uint64, fn Watcher) *Watching {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.byPath == nil {
-		w.byPath = make(map[string]map[*Watcher]uint64)
+		w.byPath = make(map[string]*Watching)
 	}
-	set := w.byPath[path]
-	if set == nil {
-		set = make(map[*Watcher]uint64, 1)
-		w.byPath[path] = set
+	n := &Watching{fn: fn, after: after, in: w, path: path, next: w.byPath[path]}
+	if n.next != nil {
+		n.next.prev = n
 	}
-	set[key] = after
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		set := w.byPath[path]
-		delete(set, key)
-		if len(set) == 0 {
-			delete(w.byPath, path)
-		}
+	w.byPath[path] = n
+	return n
+}
+
+// Stop ends the registration; more than once is as good as once. A call that has
+// begun may still be under way.
+func (n *Watching) Stop() {
+	w := n.in
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case n.prev != nil:
+		n.prev.next = n.next
+	case w.byPath[n.path] != n:
+		return // stopped before
+	case n.next != nil:
+		w.byPath[n.path] = n.next
+	default:
+		delete(w.byPath, n.path)
 	}
+	if n.next != nil {
+		n.next.prev = n.prev
+	}
+	n.prev, n.next = nil, nil
 }
 
 // has reports whether somebody wants to hear of the path.
@@ -66,23 +91,23 @@ func (w *watches) has(path []byte) bool {
 func (w *watches) wake(ev pathEvent) {
 	witnesses, others := w.of(ev)
 	for _, fn := range witnesses {
-		(*fn)(ev.event)
+		fn(ev.event)
 	}
 	for _, fn := range others {
-		(*fn)(Again)
+		fn(Again)
 	}
 }
 
 // of returns those who were registered when the event came, and those who were
 // not yet.
-func (w *watches) of(ev pathEvent) (witnesses, others []*Watcher) {
+func (w *watches) of(ev pathEvent) (witnesses, others []Watcher) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for fn, after := range w.byPath[ev.path] {
-		if ev.number > after {
-			witnesses = append(witnesses, fn)
+	for n := w.byPath[ev.path]; n != nil; n = n.next {
+		if ev.number > n.after {
+			witnesses = append(witnesses, n.fn)
 		} else {
-			others = append(others, fn)
+			others = append(others, n.fn)
 		}
 	}
 	return witnesses, others
@@ -92,15 +117,15 @@ func (w *watches) of(ev pathEvent) (witnesses, others []*Watcher) {
 // reconnect.
 func (w *watches) wakeAll() {
 	w.mu.Lock()
-	var fns []*Watcher
-	for _, set := range w.byPath {
-		for fn := range set {
-			fns = append(fns, fn)
+	var fns []Watcher
+	for _, n := range w.byPath {
+		for ; n != nil; n = n.next {
+			fns = append(fns, n.fn)
 		}
 	}
 	w.mu.Unlock()
 	for _, fn := range fns {
-		(*fn)(Again)
+		fn(Again)
 	}
 }
 
