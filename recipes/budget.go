@@ -12,14 +12,14 @@ import (
 // Where that is larger than the servers read back from their logs, none of them
 // starts again. So a session owns so many bytes of ephemeral paths and no more.
 
-// pathCost is what an ephemeral path takes of the budget: its length, its
-// sequence number, and what the log adds.
-func pathCost(abs string, mode Mode) int {
+// pathCost is what an ephemeral path of some length takes of the budget: that,
+// its sequence number, and what the log adds.
+func pathCost(length int, mode Mode) int {
 	const frame, sequence = 4, 11
 	if mode == EphemeralSequential {
-		return len(abs) + frame + sequence
+		return length + frame + sequence
 	}
-	return len(abs) + frame
+	return length + frame
 }
 
 // SessionFor returns a session that can own further ephemeral znodes whose

@@ -87,7 +87,7 @@ func (s *Session) cost(ops ...Op) int {
 	n := 0
 	for _, op := range ops {
 		if op.mode.ephemeral() {
-			n += pathCost(s.abs(op.path), op.mode)
+			n += pathCost(len(s.abs(op.path)), op.mode)
 		}
 	}
 	return n

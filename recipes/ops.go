@@ -179,7 +179,7 @@ func (s *Session) Create(ctx context.Context, path string, data []byte, mode Mod
 // createEphemeral keeps the session within its budget, and takes care of a
 // znode that nobody waits for any more.
 func (s *Session) createEphemeral(ctx context.Context, path string, data []byte, mode Mode, acl []ACL) (string, error) {
-	cost := pathCost(s.abs(path), mode)
+	cost := pathCost(len(s.abs(path)), mode)
 	if !s.reserve(cost) {
 		return "", &OpError{Op: "create", Path: path, Session: s.ID(), Err: ErrSessionFull}
 	}

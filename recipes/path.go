@@ -34,7 +34,7 @@ func CheckPath(path string) error {
 	case !utf8.ValidString(path):
 		return bad("it is not valid UTF-8")
 	}
-	for _, elem := range strings.Split(path[1:], "/") {
+	for elem := range strings.SplitSeq(path[1:], "/") {
 		if elem == "" {
 			return bad("it has an empty element (//)")
 		}

@@ -3,8 +3,8 @@ package recipes
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
@@ -42,7 +42,8 @@ type Created struct {
 // ProtectedCost is what a znode made by CreateProtected takes of a session's
 // budget of ephemeral paths.
 func (c *Client) ProtectedCost(dir, name string) int {
-	return pathCost(c.cfg.chroot+join(dir, "_c_"+NewUUID()+"-"+name), EphemeralSequential)
+	const prefix = len("/_c_") + uuidLen + len("-")
+	return pathCost(len(c.cfg.chroot)+len(dir)+prefix+len(name), EphemeralSequential)
 }
 
 // CreateProtected makes an ephemeral sequential znode whose name carries a
@@ -183,20 +184,29 @@ func (s *Session) find(ctx context.Context, dir, uuid string) (*Owned, error) {
 	return nil, nil
 }
 
+const uuidLen = 36
+
 // NewUUID returns a random UUID, in the form that Curator looks for in names.
 func NewUUID() string {
 	var b [16]byte
 	rand.Read(b[:])
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+	text := make([]byte, 0, uuidLen)
+	for i, part := range [][]byte{b[:4], b[4:6], b[6:8], b[8:10], b[10:]} {
+		if i > 0 {
+			text = append(text, '-')
+		}
+		text = hex.AppendEncode(text, part)
+	}
+	return string(text)
 }
 
 // uuidOf returns the UUID in a protected name, "" if there is none.
 func uuidOf(name string) string {
 	rest, ok := strings.CutPrefix(name, "_c_")
-	if !ok || len(rest) <= 36 || rest[36] != '-' {
+	if !ok || len(rest) <= uuidLen || rest[uuidLen] != '-' {
 		return ""
 	}
-	return rest[:36]
+	return rest[:uuidLen]
 }
