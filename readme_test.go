@@ -30,33 +30,6 @@ func TestGoBlocksOfTheReadmeAreFilesOfThisPackage(t *testing.T) {
 	}
 }
 
-// Each test that README.md names in its table of failures is in the package that
-// stands before it there.
-func TestTestsNamedInTheReadmeExist(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	_, table, ok := strings.Cut(string(readme), "\n## What each failure does\n")
-	require.True(t, ok)
-	table, _, _ = strings.Cut(table, "\n## ")
-	pkg := regexp.MustCompile("`([a-z/]+)` Test")
-	test := regexp.MustCompile(`\bTest\w+`)
-	named := 0
-	for row := range strings.Lines(table) {
-		tests := test.FindAllString(row, -1)
-		if len(tests) == 0 {
-			continue
-		}
-		in := pkg.FindStringSubmatch(row)
-		require.NotNil(t, in, "no package in %s", row)
-		code := codeOfTests(t, in[1])
-		for _, name := range tests {
-			require.True(t, strings.Contains(code, "\nfunc "+name+"(t *testing.T)"), "%s in %s", name, in[1])
-			named++
-		}
-	}
-	require.NotZero(t, named)
-}
-
 func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 	for _, pattern := range []string{"*.md", "docs/*.md"} {
 		pages, err := filepath.Glob(pattern)

@@ -145,6 +145,37 @@ func TestFunctionIsStoppedWhenTheClientIsClosed(t *testing.T) {
 	})
 }
 
+// etcd#6681, CURATOR-408: also where the servers say nothing to it.
+func TestClosingEndsRunWhateverTheServersDo(t *testing.T) {
+	for name, befall := range map[string]func(*zktest.Server, *candidate){
+		"down":       func(srv *zktest.Server, _ *candidate) { srv.Down() },
+		"frozen":     func(srv *zktest.Server, _ *candidate) { srv.Freeze() },
+		"black hole": func(_ *zktest.Server, c *candidate) { c.cable.Blackhole(zktest.BothWays) },
+	} {
+		for standing, leads := range map[string]bool{"leading": true, "waiting": false} {
+			t.Run(standing+", "+name, func(t *testing.T) {
+				zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+					if !leads {
+						join(t, srv, "b").lead()
+					}
+					a := join(t, srv, "a")
+					r := a.run()
+					zkrtest.Pending(t, r.done)
+					require.Equal(t, leads, a.IsLeader())
+					befall(srv, a)
+					start := time.Now()
+					a.c.Close()
+					require.LessOrEqual(t, time.Since(start), 2*time.Second)
+					require.ErrorIs(t, outcome(t, r.done, 0).Err, recipes.ErrClosed)
+					require.False(t, a.IsLeader())
+					require.Equal(t, leads, len(r.left) == 1)
+					srv.Thaw()
+				})
+			})
+		}
+	}
+}
+
 // As above, where the function takes its time: nobody begins before it has
 // returned, unless it takes longer than Close may.
 func TestCloseWaitsForTheFunction(t *testing.T) {

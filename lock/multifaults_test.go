@@ -216,3 +216,45 @@ func TestMultiHasOneDeadlineForAllOfItsSteps(t *testing.T) {
 		requireUnused(t, a)
 	})
 }
+
+// redisson#4456: giving back what it has is disturbed, too.
+func TestMultiThatFailsGivesBackWhateverHappensToIt(t *testing.T) {
+	for name, disturb := range map[string]func(*zktest.Hook, *party){
+		"request lost":    func(h *zktest.Hook, _ *party) { h.DropBeforeCommit() },
+		"reply lost":      func(h *zktest.Hook, _ *party) { h.DropReply() },
+		"throttled":       func(h *zktest.Hook, _ *party) { h.Error(zktest.Throttled) },
+		"answered late":   func(h *zktest.Hook, _ *party) { h.DelayReply(time.Second) },
+		"the link is cut": func(h *zktest.Hook, a *party) {
+			h.Call(func(zktest.Request) {
+				a.cable.Refuse(true)
+				a.cable.Cut()
+				time.AfterFunc(T/3, func() { a.cable.Refuse(false) })
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+				a, b := join(t, srv), zkrtest.Dial(t, srv)
+				for range 2 {
+					release(t, granted(t, async(t, multi(t, a.c, "/m/a", "/m/b", "/m/c").Lock), time.Second))
+				}
+				held := granted(t, async(t, mutexAt(t, b, "/m/b").Lock), time.Second)
+				ctx, cancel := context.WithCancel(t.Context())
+				wait := zkrtest.Go(func() (*recipes.Lease, error) { return multi(t, a.c, "/m/a", "/m/b", "/m/c").Lock(ctx) })
+				zkrtest.Pending(t, wait)
+				require.Len(t, srv.Children("/m/a"), 1)
+				gives := srv.On(zktest.Match{Session: a.session()})
+				disturb(gives, a)
+				cancel()
+				require.ErrorIs(t, failed(t, wait, 0), context.Canceled)
+				release(t, granted(t, async(t, mutexAt(t, b, "/m/a").Lock), T/2))
+				require.NotZero(t, gives.Hits())
+				time.Sleep(T / 2)
+				require.Len(t, srv.Children("/m/b"), 1, "the holder")
+				requireAllEmpty(t, srv, "/m/a", "/m/c")
+				release(t, held)
+				requireUnused(t, a.c)
+			})
+		})
+	}
+}
