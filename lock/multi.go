@@ -187,7 +187,7 @@ func (m *Multi) attempt(ctx context.Context) (lease *recipes.Lease, err error) {
 			return nil, err
 		}
 		q := m.queues[blocked]
-		if err := q.Await(ctx, h.nodes[blocked], m.s.request(q, m.s.mutexTag())); err != nil {
+		if err := q.Await(ctx, h.nodes[blocked], h.request(blocked)); err != nil {
 			return nil, err
 		}
 	}
@@ -222,7 +222,7 @@ func (h *hold) takeRest(ctx context.Context) (blocked int, holder string, err er
 	}
 	from := len(h.nodes)
 	for i, c := range created {
-		rest[i].Joined(c)
+		rest[i].Joined(c, h.request(from+i))
 		h.nodes = append(h.nodes, c.Owned)
 	}
 	for i, c := range created {
@@ -235,6 +235,11 @@ func (h *hold) takeRest(ctx context.Context) (blocked int, holder string, err er
 		}
 	}
 	return -1, "", nil
+}
+
+// request contends for one member.
+func (h *hold) request(member int) queue.Request {
+	return h.m.s.request(h.m.queues[member], h.m.s.mutexTag())
 }
 
 func (h *hold) readBases(ctx context.Context) error {
@@ -296,7 +301,7 @@ func (h *hold) tryAll(ctx context.Context) (*recipes.Lease, error) {
 }
 
 func (h *hold) grant(ctx context.Context) (*recipes.Lease, error) {
-	lease, err := h.s.Grant(ctx, recipes.Claim{Path: h.m.path, Nodes: h.nodes, Guards: h.m.s.guards})
+	lease, err := h.s.Grant(ctx, recipes.Claim{Path: h.m.path, Kind: recipes.KindMutex, Nodes: h.nodes, Guards: h.m.s.guards})
 	return lease, queue.PlaceLost(err)
 }
 

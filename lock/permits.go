@@ -11,11 +11,11 @@ import (
 )
 
 // enter is called for the first in the queue: it waits for room, and takes it.
-func (sem *Semaphore) enter(ctx context.Context, own *recipes.Owned, n int) (*recipes.Lease, error) {
+func (sem *Semaphore) enter(ctx context.Context, own *recipes.Owned, req queue.Request, n int) (*recipes.Lease, error) {
 	release := own.Session().HoldProof()
 	defer release()
 	wait := recipes.WaitError{Path: sem.path}
-	lease, err := sem.awaitPermits(ctx, own, n, &wait)
+	lease, err := sem.awaitPermits(ctx, own, req, n, &wait)
 	if err != nil && wait.Behind != "" {
 		wait.Err = err
 		wait.Holder.Age = sem.q.Age(wait.Holder.Created)
@@ -25,7 +25,7 @@ func (sem *Semaphore) enter(ctx context.Context, own *recipes.Owned, n int) (*re
 }
 
 // awaitPermits notes what it waits for.
-func (sem *Semaphore) awaitPermits(ctx context.Context, own *recipes.Owned, n int, wait *recipes.WaitError) (*recipes.Lease, error) {
+func (sem *Semaphore) awaitPermits(ctx context.Context, own *recipes.Owned, req queue.Request, n int, wait *recipes.WaitError) (*recipes.Lease, error) {
 	mine, err := own.Watch(ctx)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (sem *Semaphore) awaitPermits(ctx context.Context, own *recipes.Owned, n in
 			return lease, err
 		}
 		if !slices.Contains(full.permits, wait.Behind) {
-			err = sem.tellFirst(ctx, own, full.permits[0], wait)
+			err = sem.tellFirst(ctx, own, req, full.permits[0], wait)
 		}
 		if err == nil {
 			err = awaitRoom(ctx, own, mine, full.watch)
@@ -50,15 +50,19 @@ func (sem *Semaphore) awaitPermits(ctx context.Context, own *recipes.Owned, n in
 
 // tellFirst says, for the first in the queue, that it waits for room. What it
 // waits for is a permit, whichever of them.
-func (sem *Semaphore) tellFirst(ctx context.Context, own *recipes.Owned, permit string, wait *recipes.WaitError) error {
+func (sem *Semaphore) tellFirst(ctx context.Context, own *recipes.Owned, req queue.Request, permit string, wait *recipes.WaitError) error {
 	holder, err := sem.q.Permit(ctx, own.Session(), permit)
 	if err != nil && !errors.Is(err, recipes.ErrNoNode) { // it may have gone since
 		return err
 	}
 	first := wait.Behind == ""
 	wait.Position, wait.Behind, wait.Holder = 1, permit, holder
-	if fn := sem.s.onWait; fn != nil && first {
-		fn(Wait{Position: 1, Holder: holder})
+	if !first {
+		return nil
+	}
+	sem.q.Waiting(own, req, 1, permit, holder)
+	if req.OnWait != nil {
+		req.OnWait(queue.Position{Ahead: 1, Holder: holder})
 	}
 	return nil
 }
@@ -138,7 +142,7 @@ func (sem *Semaphore) take(ctx context.Context, own *recipes.Owned, n int, check
 	for i, c := range created {
 		permits[i] = c.Owned
 	}
-	lease, err := s.Grant(ctx, recipes.Claim{Path: sem.path, Nodes: permits, Shared: true, Permits: true})
+	lease, err := s.Grant(ctx, recipes.Claim{Path: sem.path, Kind: recipes.KindPermit, Nodes: permits, Shared: true, Permits: true})
 	if err != nil {
 		for _, p := range permits {
 			p.Discard()

@@ -129,7 +129,7 @@ func (sem *Semaphore) request(ctx context.Context, n int) (queue.Request, error)
 	req.Before = 1 // whoever holds a permit
 	req.Spare = n * sem.c.ProtectedCost(sem.leases, queue.Permit.Text)
 	req.Grant = func(ctx context.Context, own *recipes.Owned) (*recipes.Lease, error) {
-		return sem.enter(ctx, own, n)
+		return sem.enter(ctx, own, req, n)
 	}
 	return req, nil
 }

@@ -79,6 +79,14 @@ func (c *Client) Logger() *slog.Logger { return c.cfg.logger }
 // Trace returns the functions to call as things happen.
 func (c *Client) Trace() Trace { return c.cfg.trace }
 
+// Sessions returns the client's sessions that are not over, as far as it knows;
+// the first serves Session.
+func (c *Client) Sessions() []*Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(c.sessions), func(s *Session) bool { return s.conn.Reason() != nil })
+}
+
 // State returns the client's state, and a channel that is closed when it is no
 // longer this. Lost means that the last session is over and the next one not
 // yet there.

@@ -14,6 +14,7 @@ import (
 // Claim is what a lease is to be given for.
 type Claim struct {
 	Path    string   // of the lock or election
+	Kind    Kind     // to show; may be empty
 	Nodes   []*Owned // contenders, all of one session
 	Shared  bool     // others may hold at the same time; the token must not be installed at a resource
 	Permits bool     // tokens tell holders apart, and fence nothing
@@ -129,7 +130,7 @@ func (s *Session) provenWrite(ctx context.Context, path string, nodes []*Owned) 
 }
 
 func (s *Session) newLease(c Claim, g leaseclock.Grant, now time.Duration) (*Lease, error) {
-	l := &Lease{s: s, path: c.Path, token: c.Nodes[0].Token(), nodes: c.Nodes, shared: c.Shared, guards: c.Guards, grant: g, since: now}
+	l := &Lease{s: s, path: c.Path, kind: c.Kind, token: c.Nodes[0].Token(), nodes: c.Nodes, shared: c.Shared, guards: c.Guards, grant: g, since: now}
 	s.admit(l) // first, so that whatever ends it from here on also takes it out again
 	if !l.takeWatches() {
 		l.finish(errNodeGone)

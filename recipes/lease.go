@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 type Lease struct {
 	s      *Session
 	path   string
+	kind   Kind
 	token  fence.Token
 	guards []fence.Installer
 	grant  leaseclock.Grant
@@ -44,6 +46,16 @@ type Lease struct {
 
 // Path returns the path of the lock or election.
 func (l *Lease) Path() string { return l.path }
+
+// Kind returns what it was contended for: a lease for writing that was turned into
+// one for reading is a reader's. It is empty where whoever made the lease has not
+// said so.
+func (l *Lease) Kind() Kind {
+	if l.kind == KindWriter && l.Shared() {
+		return KindReader
+	}
+	return l.kind
+}
 
 // Token returns the fencing token: greater than that of every earlier exclusive
 // grant of the same path. Send it along with what you write under the lease.
@@ -104,6 +116,21 @@ func (l *Lease) Err() error {
 	defer l.mu.Unlock()
 	return l.err
 }
+
+// HeldFor returns for how long the lease has held, or had when its end was noticed.
+func (l *Lease) HeldFor() time.Duration {
+	now := l.s.now()
+	_, holds := l.until(now)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !holds {
+		now = l.ended
+	}
+	return now - l.since
+}
+
+// Guards returns those that the lock was made with, where Do installs the token.
+func (l *Lease) Guards() []fence.Installer { return slices.Clone(l.guards) }
 
 // EndedFor returns how long ago the lease's end was noticed, 0 while it holds.
 func (l *Lease) EndedFor() time.Duration {

@@ -127,6 +127,18 @@ func (s *Session) ID() int64 { return s.conn.SessionID() }
 // where they granted several over the session's life.
 func (s *Session) Timeout() time.Duration { return s.conn.Chain().Timeout() }
 
+// ProvenFor returns for how long the session is proven to live if nothing extends
+// that, 0 where it is not: because it is over or in doubt, or because it has no
+// lease and nobody next in line that would need the proof.
+func (s *Session) ProvenFor() time.Duration {
+	return max(0, s.conn.Chain().Deadline()-s.now())
+}
+
+// Leases returns the leases that hold, by the lease clock, in no order.
+func (s *Session) Leases() []*Lease {
+	return slices.DeleteFunc(s.held(), func(l *Lease) bool { return l.Err() != nil })
+}
+
 // Server returns the address of the server in use, "" while there is none.
 func (s *Session) Server() string { return s.conn.Server() }
 
@@ -183,7 +195,7 @@ func (s *Session) updateState() {
 func (s *Session) traceState(state State, cause error) {
 	s.cfg.logger.Debug("zookeeper session", "session", s.ID(), "state", state, "cause", cause)
 	if fn := s.cfg.trace.SessionState; fn != nil {
-		fn(SessionEvent{Session: s.ID(), State: state, Timeout: s.Timeout(), Cause: cause})
+		fn(SessionEvent{Client: s.client, Session: s.ID(), State: state, Timeout: s.Timeout(), Cause: cause})
 	}
 }
 

@@ -42,6 +42,7 @@ type Trace struct {
 
 // SessionEvent is a change of a session's state.
 type SessionEvent struct {
+	Client  *Client // whose session it is
 	Session int64
 	State   State
 	Timeout time.Duration // the smallest granted so far
@@ -58,6 +59,8 @@ type RenewalEvent struct {
 
 // ContenderEvent is about one contender.
 type ContenderEvent struct {
+	Lock    string // path of the lock or election; of one member of a multi-lock
+	Kind    Kind
 	Path    string // of the contender's znode
 	Session int64
 	Token   fence.Token // its czxid, 0 if it is not known yet; what a lease adds to that its LeaseEvent tells
@@ -66,8 +69,9 @@ type ContenderEvent struct {
 // WaitEvent is about the place of one contender in its queue.
 type WaitEvent struct {
 	ContenderEvent
-	Position int    // how many stand before it
-	Behind   string // the znode that it waits for
+	Position int       // how many stand before it; 1 for the first in the queue of a semaphore that has no room
+	Behind   string    // the znode that it waits for
+	Holder   Contender // the first of them; zero where it had gone before it could be read
 }
 
 // LeaseEvent is about one lease.

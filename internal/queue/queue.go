@@ -143,7 +143,7 @@ func (q *Queue) enqueue(ctx context.Context, req Request) (*recipes.Created, err
 	case err != nil:
 		return nil, err
 	}
-	q.Joined(own)
+	q.Joined(own, req)
 	return own, nil
 }
 
@@ -159,13 +159,27 @@ func (q *Queue) Contender(req Request) recipes.Protected {
 }
 
 // Joined learns from a contender that was made.
-func (q *Queue) Joined(own *recipes.Created) {
+func (q *Queue) Joined(own *recipes.Created, req Request) {
 	if own.DirDenied {
 		q.neverTouch()
 	}
 	q.noteSequence(own.Path())
 	if fn := q.c.Trace().Enqueued; fn != nil {
-		fn(recipes.ContenderEvent{Path: own.Path(), Session: own.Session().ID(), Token: own.Token()})
+		fn(q.event(own.Owned, req))
+	}
+}
+
+// Waiting tells where a contender stands.
+func (q *Queue) Waiting(own *recipes.Owned, req Request, position int, behind string, holder recipes.Contender) {
+	if fn := q.c.Trace().Waiting; fn != nil {
+		fn(recipes.WaitEvent{ContenderEvent: q.event(own, req), Position: position, Behind: behind, Holder: holder})
+	}
+}
+
+func (q *Queue) event(own *recipes.Owned, req Request) recipes.ContenderEvent {
+	return recipes.ContenderEvent{
+		Lock: req.path(q), Kind: req.Tag.Kind,
+		Path: own.Path(), Session: own.Session().ID(), Token: own.Token(),
 	}
 }
 
@@ -176,7 +190,7 @@ func (q *Queue) grant(ctx context.Context, own *recipes.Owned, req Request) (*re
 		return lease, PlaceLost(err)
 	}
 	lease, err := own.Session().Grant(ctx, recipes.Claim{
-		Path: q.dir, Nodes: []*recipes.Owned{own}, Shared: req.Tag.Shared, Guards: req.Guards,
+		Path: q.dir, Kind: req.Tag.Kind, Nodes: []*recipes.Owned{own}, Shared: req.Tag.Shared, Guards: req.Guards,
 	})
 	return lease, PlaceLost(err)
 }

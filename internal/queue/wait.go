@@ -215,13 +215,7 @@ func (w *wait) tell(ctx context.Context, before []entry, e entry, behind recipes
 	}
 	holder.Age = w.q.Age(holder.Created)
 	w.err.Position, w.err.Holder = position, holder
-	if fn := w.q.c.Trace().Waiting; fn != nil {
-		fn(recipes.WaitEvent{
-			ContenderEvent: recipes.ContenderEvent{Path: w.own.Path(), Session: w.s.ID(), Token: w.own.Token()},
-			Position:       len(before),
-			Behind:         behind.Path,
-		})
-	}
+	w.q.Waiting(w.own, w.req, position, behind.Path, holder)
 	if w.req.OnWait != nil {
 		w.req.OnWait(Position{Ahead: position, Holder: holder})
 	}
