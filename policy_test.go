@@ -40,6 +40,8 @@ var allowedImports = map[string][]string{
 
 	"election/electionhttp": {"election"},
 	"examples/controller":   {"recipes", "election", "election/electionhttp"},
+	"examples/cron":         {"fence", "fence/zkfence", "recipes", "lock"},
+	"examples/partitions":   {"recipes", "lock"},
 }
 
 // Packages that only tests import.

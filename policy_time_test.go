@@ -30,6 +30,8 @@ var readsWall = map[string]string{
 	"recipes/contender.go": "when a contender came, as a server says; shown to people",
 
 	"cmd/zkr/contenders.go": "when a contender came, as a server says; shown to people",
+
+	"examples/cron/main.go": "which night it is, where that is not told",
 }
 
 // Packages around the library: programs and aids of tests, which may print how
