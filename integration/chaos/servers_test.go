@@ -64,6 +64,9 @@ func serverFaults(s *storm) *lane {
 			l.ens.Link(b, a).Delay(d)
 			return fmt.Sprintf("%v – %v by %v", a, b, d.Round(time.Millisecond)), l.between(T/2, 2*T), l.linksPass, nil
 		}},
+		{"packets lost", func(l *lane) (string, time.Duration, func() error, error) {
+			return l.packetsLost(l.server(), 0.1+0.3*l.r.Float64())
+		}},
 		{"link reset", func(l *lane) (string, time.Duration, func() error, error) {
 			a, b := l.link()
 			l.ens.CutLinks(a, b)
@@ -93,6 +96,16 @@ func (l *lane) frozen(lasts time.Duration, victims ...*zkserver.Server) (string,
 		}
 		return errors.Join(errs...)
 	}, nil
+}
+
+// packetsLost drops a share of a server's packets, where the kernel offers it.
+func (l *lane) packetsLost(victim *zkserver.Server, share float64) (string, time.Duration, func() error, error) {
+	restore, err := victim.LosePackets(context.Background(), share)
+	if errors.Is(err, zkserver.ErrNoPacketLoss) {
+		l.t.Log(err)
+		return "", 0, nil, nil
+	}
+	return fmt.Sprintf("%v, %.0f%%", victim, 100*share), l.between(T/2, 2*T), restore, err
 }
 
 func (l *lane) server() *zkserver.Server { return l.ens.Servers[l.r.IntN(len(l.ens.Servers))] }

@@ -25,4 +25,15 @@ func TestContainersAreOrphanedWhenTheirOwnerHasEnded(t *testing.T) {
 	require.NoError(t, stdin.Close())
 	require.NoError(t, cmd.Wait())
 	require.True(t, orphaned(name))
+
+	listed := func(owner string) string {
+		return `-A INPUT -i lo -p tcp -m comment --comment "` + ownerComment(owner) + `" -j DROP` + "\n"
+	}
+	_, ok := orphanedRule(listed(self()))
+	require.False(t, ok)
+	_, ok = orphanedRule("-P INPUT ACCEPT\n")
+	require.False(t, ok)
+	rule, ok := orphanedRule(listed(name))
+	require.True(t, ok)
+	require.Equal(t, []string{"INPUT", "-i", "lo", "-p", "tcp", "-m", "comment", "--comment", ownerComment(name), "-j", "DROP"}, rule)
 }
