@@ -220,10 +220,10 @@ func TestMultiHasOneDeadlineForAllOfItsSteps(t *testing.T) {
 // redisson#4456: giving back what it has is disturbed, too.
 func TestMultiThatFailsGivesBackWhateverHappensToIt(t *testing.T) {
 	for name, disturb := range map[string]func(*zktest.Hook, *party){
-		"request lost":    func(h *zktest.Hook, _ *party) { h.DropBeforeCommit() },
-		"reply lost":      func(h *zktest.Hook, _ *party) { h.DropReply() },
-		"throttled":       func(h *zktest.Hook, _ *party) { h.Error(zktest.Throttled) },
-		"answered late":   func(h *zktest.Hook, _ *party) { h.DelayReply(time.Second) },
+		"request lost":  func(h *zktest.Hook, _ *party) { h.DropBeforeCommit() },
+		"reply lost":    func(h *zktest.Hook, _ *party) { h.DropReply() },
+		"throttled":     func(h *zktest.Hook, _ *party) { h.Error(zktest.Throttled) },
+		"answered late": func(h *zktest.Hook, _ *party) { h.DelayReply(time.Second) },
 		"the link is cut": func(h *zktest.Hook, a *party) {
 			h.Call(func(zktest.Request) {
 				a.cable.Refuse(true)

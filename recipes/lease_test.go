@@ -260,3 +260,26 @@ func TestRoomThatIsGivenBackServesWhoWaitsForAFurtherSession(t *testing.T) {
 		}
 	})
 }
+
+// A lease may end, with its session, while it takes over the watches of the wait.
+// For the race detector it comes to the same that somebody gives up on one of
+// its contenders.
+func TestLeaseMayEndWhileItTakesOverItsWatches(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		c := zkrtest.Dial(t, srv)
+		for range 200 {
+			made, err := c.CreateProtected(t.Context(), recipes.Protected{Dir: "/locks", Name: "lock-"})
+			require.NoError(t, err)
+			_, err = made.Watch(t.Context())
+			require.NoError(t, err)
+			gone := zkrtest.Go(func() (*recipes.Deletion, error) { return made.Discard(), nil })
+			l, err := made.Session().Grant(t.Context(), recipes.Claim{Path: "/locks", Nodes: []*recipes.Owned{made.Owned}})
+			<-(<-gone).Val.Done()
+			if err != nil {
+				require.ErrorIs(t, err, recipes.ErrNoNode) // too late
+				continue
+			}
+			_ = l.Release(t.Context())
+		}
+	})
+}

@@ -54,7 +54,7 @@ func (s *Session) arm() time.Duration {
 // waited; false means that one of them is gone.
 func (l *Lease) takeWatches() bool {
 	for _, n := range l.nodes {
-		if n.watch == nil {
+		if !n.watched() {
 			return true // they are armed later
 		}
 	}

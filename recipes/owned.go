@@ -78,6 +78,14 @@ func (o *Owned) Watch(ctx context.Context) (*Watch, error) {
 	return w, o.know(stat, true)
 }
 
+// watched reports whether a watch is armed on the znode. The end of its lease may
+// end the watch at any time.
+func (o *Owned) watched() bool {
+	o.s.mu.Lock()
+	defer o.s.mu.Unlock()
+	return o.watch != nil
+}
+
 // unwatch ends the watch, and reports whether it has seen the znode deleted.
 func (o *Owned) unwatch() (deleted bool) {
 	// One who has given up on an exchange and the exchange itself may both.
