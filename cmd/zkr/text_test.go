@@ -1,55 +1,59 @@
 package main
 
 import (
-	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/queue"
+	"github.com/zkrecipes/zkrecipes/recipes"
 )
 
-func TestPlainShowsWhatWouldDoSomething(t *testing.T) {
-	for text, want := range map[string]string{
-		"host/4711 über 東京": "host/4711 über 東京",
-		"\x1b[2J":           `\x1b[2J`,
-		"a\nb\r":            `a\nb\r`,
-		"\u009b31m":         `\u009b31m`,
-		"\x9b31m":           `\x9b31m`,
-		"\u202egnp":         `\u202egnp`,
-		"\u200b":            `\u200b`,
-		"\U000e0001":        `\U000e0001`,
-		"\ufffd":            "\ufffd",
-		"\xff":              `\xff`,
-	} {
-		require.Equal(t, want, plain(text))
-	}
-	require.Equal(t, `one\x1b`+"\ntwo", plainLines("one\x1b\ntwo"))
+func TestShortenCountsWhatIsSeen(t *testing.T) {
 	require.Equal(t, "abc…", shorten("abcdef", 4))
 	require.Equal(t, "äbcd", shorten("äbcd", 4))
 }
 
+// Whatever a name, an identity, a path or the words of a server's answer are, no
+// command does anything to a terminal by showing them.
 func FuzzNothingReachesATerminalAsItIs(f *testing.F) {
-	for _, seed := range []string{"", "host/1", "\x1b]0;x\a", "\u009b", "\xff\xfe", "\u202e", "a\n\x00b", "\U0001f600"} {
-		f.Add(seed)
+	for _, seed := range []string{"", "host/1", "\x1b]0;x\a", "\u009b", "\xff\xfe", "\u202e", "a\n\x00b\tc", "\U0001f600", "a/b", "leases", "__REVOKE__"} {
+		f.Add(seed, seed, seed)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		shown := plain(text)
-		requireHarmless(t, shown)
-		require.Equal(t, shown, plain(shown), "what is harmless stays as it is")
-		requireHarmless(t, strings.ReplaceAll(plainLines(text), "\n", ""))
-
-		var line strings.Builder
-		require.NoError(t, printJSON(&line, text))
-		one, ok := strings.CutSuffix(line.String(), "\n")
-		require.True(t, ok)
-		requireHarmless(t, one)
-		var back string
-		require.NoError(t, json.Unmarshal([]byte(one), &back))
-		if utf8.ValidString(text) {
-			require.Equal(t, text, back, "JSON loses nothing")
+	out, err := os.Create(filepath.Join(f.TempDir(), "terminal"))
+	require.NoError(f, err)
+	defer out.Close()
+	f.Fuzz(func(t *testing.T, name, identity, words string) {
+		now := time.Unix(1000, 0)
+		holder := recipes.Contender{Path: "/locks/" + name, Kind: recipes.Kind(words), Naming: recipes.NamingOther, Holds: true, Identity: identity, Token: 7, Created: now}
+		waiter := holder
+		waiter.Holds, waiter.Position = false, 1
+		s := &site{
+			path: "/" + words, kind: "mutex", holding: 1, waiting: 2, strangers: []string{name},
+			places: []queue.Place{{Contender: holder}, {Contender: waiter, Behind: "/x/" + identity}},
 		}
+		require.NoError(t, out.Truncate(0))
+		_, err := out.Seek(0, io.SeekStart)
+		require.NoError(t, err)
+		e := env{stdout: out, stderr: out}
+		require.NoError(t, printQueue(out, s, now))
+		for _, json := range []bool{false, true} {
+			require.NoError(t, (&lister{env: e, json: json}).print(s))
+			lines := &lineView{out: out, path: s.path, json: json}
+			require.NoError(t, lines.site(s))
+			require.NoError(t, lines.outage())
+			(&findings{env: e, json: json}).fault(words, "latency", "%s", words)
+		}
+		shown, err := os.ReadFile(out.Name())
+		require.NoError(t, err)
+		requireHarmless(t, strings.ReplaceAll(string(shown)+plainLines(words), "\n", ""))
 	})
 }
 
