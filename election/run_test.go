@@ -498,7 +498,7 @@ func TestStopWhileTheCreateIsUnderWay(t *testing.T) {
 func TestStoppingIsNoError(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 		log := new(lines)
-		logger := []recipes.Option{recipes.WithLogger(slog.New(slog.NewTextHandler(log, nil)))}
+		logger := []recipes.Option{recipes.WithLogger(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})))}
 		a, b := joinAs(t, srv, logger), joinAs(t, srv, logger)
 		ra := a.run()
 		ra.leads(t, 0)

@@ -64,9 +64,11 @@ func (m *Multi) Path() string { return m.path }
 //
 // While it waits for one member it holds those before it in the order of paths,
 // and does not stand in the queues of those behind.
-func (m *Multi) Lock(ctx context.Context) (*recipes.Lease, error) {
+func (m *Multi) Lock(ctx context.Context) (lease *recipes.Lease, err error) {
+	done := m.c.Acquiring(ctx, m.path, recipes.KindMutex)
+	defer func() { done(lease, err) }()
 	for {
-		lease, err := m.attempt(ctx)
+		lease, err = m.attempt(ctx)
 		switch {
 		case errors.Is(err, recipes.ErrSessionFull):
 			// Others have taken what was given back; there are further sessions.
@@ -81,9 +83,11 @@ func (m *Multi) Lock(ctx context.Context) (*recipes.Lease, error) {
 // TryLock takes all members if nobody holds or awaits one of them, and returns a
 // *LockedError otherwise. Where its first look finds one taken it writes
 // nothing.
-func (m *Multi) TryLock(ctx context.Context) (*recipes.Lease, error) {
+func (m *Multi) TryLock(ctx context.Context) (lease *recipes.Lease, err error) {
+	done := m.c.Acquiring(ctx, m.path, recipes.KindMutex)
+	defer func() { done(lease, err) }()
 	for {
-		lease, err := m.try(ctx)
+		lease, err = m.try(ctx)
 		if !queue.Gone(err) {
 			return lease, err
 		}

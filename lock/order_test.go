@@ -354,7 +354,7 @@ func (h *lookingHandler) Handle(context.Context, slog.Record) error { h.look(); 
 // No lock is held while a handler runs.
 func TestHandlerOfLogsMayLookAtTheQueueWhoseNumbersRunOut(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
-		h := &lookingHandler{Handler: slog.NewTextHandler(io.Discard, nil), look: func() {}}
+		h := &lookingHandler{Handler: slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelWarn}), look: func() {}}
 		a := join(t, srv, recipes.WithLogger(slog.New(h)))
 		release(t, a.hold())
 		require.NoError(t, srv.SetCreateCounter(path, math.MaxInt32-1000))

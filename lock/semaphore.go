@@ -94,7 +94,9 @@ func (sem *Semaphore) TryAcquire(ctx context.Context) (*recipes.Lease, error) {
 }
 
 // TryAcquireN is TryAcquire for n permits at once.
-func (sem *Semaphore) TryAcquireN(ctx context.Context, n int) (*recipes.Lease, error) {
+func (sem *Semaphore) TryAcquireN(ctx context.Context, n int) (lease *recipes.Lease, err error) {
+	done := sem.c.Acquiring(ctx, sem.path, recipes.KindPermit)
+	defer func() { done(lease, err) }()
 	req, err := sem.request(ctx, n)
 	if err != nil {
 		return nil, err

@@ -104,7 +104,7 @@ func (s *Session) deleteUntilGone(d *Deletion, path string, reserved int) {
 		case errors.Is(err, ErrOutcomeUnknown), errors.Is(err, ErrConnectionLost):
 			// At once, when there is a connection again.
 		case final(err):
-			s.cfg.logger.Warn("znode cannot be deleted", "path", path, "session", s.ID(), "error", err)
+			s.cfg.logger.Warn("znode cannot be deleted", "path", path, "session", shownID(s.ID()), "error", err)
 			s.deleted(d, err, 0)
 			s.traceCleanup(path, err)
 			return

@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -142,7 +143,7 @@ func (s *Session) newLease(c Claim, g leaseclock.Grant, now time.Duration) (*Lea
 	if fn := s.cfg.trace.Granted; fn != nil {
 		fn(l.event(nil))
 	}
-	s.cfg.logger.Debug("lease granted", "path", l.path, "token", l.Token(), "session", s.ID())
+	l.log(slog.LevelDebug, "lease granted", "", nil)
 	return l, nil
 }
 

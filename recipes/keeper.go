@@ -18,11 +18,15 @@ func (s *Session) keep() {
 		s.updateState()
 		s.suspend()
 		next := min(s.lapse(), s.arm())
-		s.bases.age(s.now(), s.Timeout())
-		timer.Reset(min(next-s.now(), time.Hour))
+		now := s.now()
+		s.bases.age(now, s.Timeout())
+		due := max(now, min(next, now+s.longestSleep()))
+		timer.Reset(due - now)
 		select {
 		case <-timer.C:
+			s.traceTimer(due)
 		case <-s.pokes:
+			s.traceTimer(due)
 		case <-s.conn.Done():
 			s.updateState()
 			s.lapseAll()

@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -165,10 +166,15 @@ func (s *Session) lossCause() error {
 		return err
 	}
 	if !s.conn.Connected() {
-		return errors.New("no connection for too long to prove that the session lives")
+		return errDisconnected
 	}
-	return errors.New("no committed write in time to prove that the session lives (a pause of this process, or servers without a quorum)")
+	return errUnproven
 }
+
+var (
+	errDisconnected = errors.New("no connection for too long to prove that the session lives")
+	errUnproven     = errors.New("no committed write in time to prove that the session lives (a pause of this process, or servers without a quorum)")
+)
 
 // Done is closed when the lease is over. It follows the clock by a timer, which
 // a paused process serves late; Err and Remaining are exact.
@@ -354,7 +360,7 @@ func (l *Lease) lose(cause error) {
 	if !l.finish(err) {
 		return
 	}
-	l.s.cfg.logger.Warn("lease lost", "path", l.path, "token", l.Token(), "session", l.s.ID(), "cause", cause)
+	l.log(slog.LevelWarn, "lease lost", "cause", cause)
 	if fn := l.s.cfg.trace.Lost; fn != nil {
 		fn(l.event(err))
 	}
@@ -395,10 +401,21 @@ func (l *Lease) finish(reason error) bool {
 }
 
 func (l *Lease) event(err error) LeaseEvent {
-	return LeaseEvent{Path: l.path, Token: l.Token(), Session: l.s.ID(), Held: l.s.now() - l.since, Err: err}
+	l.mu.Lock()
+	until := l.ended
+	if l.err == nil {
+		until = l.s.now()
+	}
+	l.mu.Unlock()
+	return LeaseEvent{Lease: l, Path: l.path, Token: l.Token(), Session: l.s.ID(), Held: until - l.since, Err: err}
 }
 
 func (l *Lease) traceReleased(err error) {
+	if err != nil {
+		l.log(slog.LevelWarn, "lease released, and its znodes are not known to be gone", "error", err)
+	} else {
+		l.log(slog.LevelDebug, "lease released", "", nil)
+	}
 	if fn := l.s.cfg.trace.Released; fn != nil {
 		fn(l.event(err))
 	}

@@ -64,12 +64,27 @@ func (s *said) trace() recipes.Trace {
 		f := v.Field(i)
 		f.Set(reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
 			for _, a := range args {
-				s.note(a.Interface())
+				if a.Kind() == reflect.Struct { // the other one is the caller's context
+					s.note(withoutPointers(a))
+				}
 			}
 			return nil
 		}))
 	}
 	return tr
+}
+
+// withoutPointers returns an event without what it points to: clients and leases,
+// which go on meanwhile. Clients are noted when they are closed.
+func withoutPointers(event reflect.Value) any {
+	v := reflect.New(event.Type()).Elem()
+	v.Set(event)
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.Pointer {
+			f.SetZero()
+		}
+	}
+	return v.Interface()
 }
 
 // options are those of a client with a credential, whose words are taken down.

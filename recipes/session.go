@@ -193,7 +193,7 @@ func (s *Session) updateState() {
 }
 
 func (s *Session) traceState(state State, cause error) {
-	s.cfg.logger.Debug("zookeeper session", "session", s.ID(), "state", state, "cause", cause)
+	s.logState(state, cause)
 	if fn := s.cfg.trace.SessionState; fn != nil {
 		fn(SessionEvent{Client: s.client, Session: s.ID(), State: state, Timeout: s.Timeout(), Cause: cause})
 	}

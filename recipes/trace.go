@@ -1,6 +1,7 @@
 package recipes
 
 import (
+	"context"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/fence"
@@ -9,8 +10,15 @@ import (
 // Trace is a set of functions that are called as things happen; nil ones cost
 // nothing. They are called from any goroutine, more than one at a time, with no
 // lock held, and must return soon: what they are told about waits for them. They
-// must not close the client, since Close waits for them too.
+// must not close the client, since Close waits for them too. JoinTraces makes one
+// Trace of several.
 type Trace struct {
+	// AcquireStart is called when a lock, a permit or a leadership is asked for,
+	// before anything is sent. The context is that of the call.
+	AcquireStart func(context.Context, AcquireEvent)
+	// AcquireDone is called when that call is about to return, with a lease or
+	// without.
+	AcquireDone func(context.Context, AcquireEvent)
 	// SessionState is called when a session begins, is suspended, goes on, or
 	// ends.
 	SessionState func(SessionEvent)
@@ -24,7 +32,9 @@ type Trace struct {
 	Waiting func(WaitEvent)
 	// Granted is called when a lease is given.
 	Granted func(LeaseEvent)
-	// Lost is called when a lease ends without having been released.
+	// Lost is called when a lease ends without having been released: Err is a
+	// *LostError. A lease that is lost in the moment of its grant may be told of
+	// here before Granted is.
 	Lost func(LeaseEvent)
 	// Released is called when the first Release of a lease returns: its znodes are
 	// gone, or Err says why they are not yet.
@@ -38,6 +48,22 @@ type Trace struct {
 	// Stranger is called once for each name in a queue's directory that is no
 	// contender but makes a Curator peer wait for it.
 	Stranger func(StrangerEvent)
+	// TimerFired is called each time that the timer has gone off by which a
+	// session's leases end, with how late that was: for so long the process was
+	// paused, or got no processor. With this set it goes off at least every
+	// thirty-second of the session timeout, so that no pause is told much shorter
+	// than it was.
+	TimerFired func(TimerEvent)
+}
+
+// AcquireEvent is about one call for a lease, by a recipe of this module.
+type AcquireEvent struct {
+	Call  uint64 // the same when it starts and when it is done, and of no other call of the process
+	Path  string // of the lock or election
+	Kind  Kind
+	Took  time.Duration // since the start; 0 there
+	Lease *Lease        // what it returns; nil at the start
+	Err   error         // what it returns, a Try that finds somebody in its way included
 }
 
 // SessionEvent is a change of a session's state.
@@ -76,10 +102,11 @@ type WaitEvent struct {
 
 // LeaseEvent is about one lease.
 type LeaseEvent struct {
+	Lease   *Lease // to tell it from others, and to ask it
 	Path    string // of the lock
 	Token   fence.Token
 	Session int64
-	Held    time.Duration // since the grant
+	Held    time.Duration // from the grant to its end, or to now
 	Err     error
 }
 
@@ -102,4 +129,10 @@ type CleanupEvent struct {
 // StrangerEvent is about a name that does not belong where it is.
 type StrangerEvent struct {
 	Dir, Name string
+}
+
+// TimerEvent is about the timer of a session's leases.
+type TimerEvent struct {
+	Session int64
+	Late    time.Duration
 }

@@ -96,9 +96,11 @@ func (req *Request) path(q *Queue) string { return cmp.Or(req.Path, q.dir) }
 
 // Acquire queues up and waits for the turn. It returns a lease that is held, or
 // an error and no znode, or one that is being deleted in the background.
-func (q *Queue) Acquire(ctx context.Context, req Request) (*recipes.Lease, error) {
+func (q *Queue) Acquire(ctx context.Context, req Request) (lease *recipes.Lease, err error) {
+	done := q.c.Acquiring(ctx, req.path(q), req.Tag.Kind)
+	defer func() { done(lease, err) }()
 	for {
-		lease, err := q.attempt(ctx, req)
+		lease, err = q.attempt(ctx, req)
 		switch {
 		case !errors.Is(err, ErrPlaceLost):
 			return lease, err
