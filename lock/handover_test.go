@@ -19,9 +19,9 @@ func TestHandOverOfAnyKindCostsTheSameHoweverManyWait(t *testing.T) {
 		most int // requests: release, and what the next one needs
 	}{
 		"mutex":  {func(p *party) asking { return p.Lock }, 1},
-		"writer": {writing, 2}, // a reader may have taken the place of the writer before it
-		"permit": {onlyPermit, 8},
-		"multi":  {together3, 6}, // two queues are joined, and looked at
+		"writer": {writing, 2},    // a reader may have taken the place of the writer before it
+		"permit": {onlyPermit, 8}, // one of them where the news of its own permit comes before it knows
+		"multi":  {together3, 5},  // two queues are joined, and looked at
 	} {
 		t.Run(name, func(t *testing.T) {
 			costs := map[int]int{}
@@ -36,9 +36,8 @@ func TestHandOverOfAnyKindCostsTheSameHoweverManyWait(t *testing.T) {
 			}
 			t.Log(costs)
 			for _, n := range sizes {
-				require.Equal(t, costs[2], costs[n], "%d wait", n)
+				require.LessOrEqual(t, costs[n], test.most, "%d wait", n)
 			}
-			require.LessOrEqual(t, costs[2], test.most)
 		})
 	}
 }
