@@ -28,15 +28,11 @@ var kazooElection string
 // of held, and ends with FROM of released, or TO of lost.
 func CuratorElection(t testing.TB, connect string, timeout time.Duration) *Peer {
 	t.Helper()
-	if err := installed("curator-recipes"); err != nil {
-		giveUp(t, err)
-	}
 	source := filepath.Join(t.TempDir(), "CuratorElection.java")
 	if err := os.WriteFile(source, curatorElection, 0o600); err != nil {
 		t.Fatalf("peers: %v", err)
 	}
-	// Java compiles a program of one file itself.
-	return start(t, java(path(), source, connect, fmt.Sprint(timeout.Milliseconds())))
+	return start(t, CuratorProgram(t, source, connect, fmt.Sprint(timeout.Milliseconds())))
 }
 
 // KazooElection starts a peer that stands in kazoo's elections.

@@ -97,6 +97,16 @@ func goProgram(t testing.TB, name, connect string, timeout time.Duration, args .
 	return exec.Command(bin, append([]string{connect, timeout.String()}, args...)...)
 }
 
+// CuratorProgram returns a program in Java that uses Apache Curator, of one file,
+// which Java compiles itself.
+func CuratorProgram(t testing.TB, source string, args ...string) *exec.Cmd {
+	t.Helper()
+	if err := installed("curator-recipes"); err != nil {
+		giveUp(t, err)
+	}
+	return java(path(), source, args...)
+}
+
 // CLI returns ZooKeeper's command line client, which reads commands from its
 // standard input.
 func CLI(t testing.TB, connect string) *exec.Cmd {
