@@ -240,7 +240,9 @@ func TestReleaseStartsOnADeadContext(t *testing.T) {
 		la := a.hold()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
+		srv.On(zktest.Match{Op: zktest.OpDelete}).Delay(time.Second) // or it might be done before it is asked for
 		require.ErrorIs(t, la.Release(ctx), context.Canceled)
+		time.Sleep(time.Second)
 		require.Empty(t, contenders(srv))
 		require.NoError(t, la.Release(t.Context()))
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -205,9 +206,14 @@ func TestSemaphoresInnerQueueIsEmptyWheneverTheConnectionIsLost(t *testing.T) {
 			cable := srv.Cable()
 			c := zkrtest.DialBy(t, cable, srv.ConnectString())
 			a, b := semaphore(t, c, 1), semaphore(t, zkrtest.Dial(t, srv), 1)
-			for range 4 {
+			var round atomic.Int32
+			for i := range int32(4) {
+				round.Store(i)
 				cut := srv.On(zktest.Match{Session: zkrtest.Session(t, c).ID(), Skip: n}).Optional()
 				cut.Call(func(zktest.Request) {
+					if round.Load() != i {
+						return // there were too few requests in its own
+					}
 					cable.Refuse(true)
 					cable.Cut()
 					time.AfterFunc(T/3, func() { cable.Refuse(false) })
