@@ -65,10 +65,10 @@ func (m *Multi) Path() string { return m.path }
 // While it waits for one member it holds those before it in the order of paths,
 // and does not stand in the queues of those behind.
 func (m *Multi) Lock(ctx context.Context) (lease *recipes.Lease, err error) {
-	done := m.c.Acquiring(ctx, m.path, recipes.KindMutex)
+	call, done := m.c.Acquiring(ctx, m.path, recipes.KindMutex)
 	defer func() { done(lease, err) }()
 	for {
-		lease, err = m.attempt(ctx)
+		lease, err = m.attempt(ctx, call)
 		switch {
 		case errors.Is(err, recipes.ErrSessionFull):
 			// Others have taken what was given back; there are further sessions.
@@ -84,18 +84,18 @@ func (m *Multi) Lock(ctx context.Context) (lease *recipes.Lease, err error) {
 // *LockedError otherwise. Where its first look finds one taken it writes
 // nothing.
 func (m *Multi) TryLock(ctx context.Context) (lease *recipes.Lease, err error) {
-	done := m.c.Acquiring(ctx, m.path, recipes.KindMutex)
+	call, done := m.c.Acquiring(ctx, m.path, recipes.KindMutex)
 	defer func() { done(lease, err) }()
 	for {
-		lease, err = m.try(ctx)
+		lease, err = m.try(ctx, call)
 		if !queue.Gone(err) {
 			return lease, err
 		}
 	}
 }
 
-func (m *Multi) try(ctx context.Context) (*recipes.Lease, error) {
-	h, err := m.begin(ctx)
+func (m *Multi) try(ctx context.Context, call uint64) (*recipes.Lease, error) {
+	h, err := m.begin(ctx, call)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (m *Multi) Queue(ctx context.Context) ([]recipes.Contender, error) {
 
 // begin returns an attempt in a session with room for all members, which is set
 // aside.
-func (m *Multi) begin(ctx context.Context) (*hold, error) {
+func (m *Multi) begin(ctx context.Context, call uint64) (*hold, error) {
 	cost := 0
 	for _, q := range m.queues {
 		cost += m.c.ProtectedCost(q.Dir(), m.s.mutexTag().Text)
@@ -162,11 +162,11 @@ func (m *Multi) begin(ctx context.Context) (*hold, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &hold{m: m, s: s, prepaid: cost}, nil
+	return &hold{m: m, s: s, call: call, prepaid: cost}, nil
 }
 
-func (m *Multi) attempt(ctx context.Context) (lease *recipes.Lease, err error) {
-	h, err := m.begin(ctx)
+func (m *Multi) attempt(ctx context.Context, call uint64) (lease *recipes.Lease, err error) {
+	h, err := m.begin(ctx, call)
 	if err != nil {
 		return nil, err
 	}
@@ -202,6 +202,7 @@ func (m *Multi) attempt(ctx context.Context) (lease *recipes.Lease, err error) {
 type hold struct {
 	m       *Multi
 	s       *recipes.Session
+	call    uint64
 	nodes   []*recipes.Owned
 	prepaid int // bytes set aside for members to come
 }
@@ -243,7 +244,9 @@ func (h *hold) takeRest(ctx context.Context) (blocked int, holder string, err er
 
 // request contends for one member.
 func (h *hold) request(member int) queue.Request {
-	return h.m.s.request(h.m.queues[member], h.m.s.mutexTag())
+	req := h.m.s.request(h.m.queues[member], h.m.s.mutexTag())
+	req.Call = h.call
+	return req
 }
 
 func (h *hold) readBases(ctx context.Context) error {

@@ -149,9 +149,11 @@ func (s *settings) request(q *queue.Queue, tag queue.Tag) queue.Request {
 
 // try takes a lock if nobody is in the way.
 func (s *settings) try(ctx context.Context, q *queue.Queue, tag queue.Tag) (lease *recipes.Lease, err error) {
-	done := q.Client().Acquiring(ctx, q.Dir(), tag.Kind)
+	req := s.request(q, tag)
+	call, done := q.Client().Acquiring(ctx, q.Dir(), tag.Kind)
 	defer func() { done(lease, err) }()
-	lease, holder, err := q.Try(ctx, s.request(q, tag), s.sync)
+	req.Call = call
+	lease, holder, err := q.Try(ctx, req, s.sync)
 	if err == nil && lease == nil {
 		return nil, &LockedError{Path: q.Dir(), Holder: holder}
 	}

@@ -95,16 +95,17 @@ func (sem *Semaphore) TryAcquire(ctx context.Context) (*recipes.Lease, error) {
 
 // TryAcquireN is TryAcquire for n permits at once.
 func (sem *Semaphore) TryAcquireN(ctx context.Context, n int) (lease *recipes.Lease, err error) {
-	done := sem.c.Acquiring(ctx, sem.path, recipes.KindPermit)
+	call, done := sem.c.Acquiring(ctx, sem.path, recipes.KindPermit)
 	defer func() { done(lease, err) }()
 	req, err := sem.request(ctx, n)
 	if err != nil {
 		return nil, err
 	}
+	req.Call = call
 	if err := sem.look(ctx, n); err != nil {
 		return nil, err
 	}
-	req.Grant = func(ctx context.Context, own *recipes.Owned) (*recipes.Lease, error) {
+	req.Grant = func(ctx context.Context, own *recipes.Owned, _ queue.Request) (*recipes.Lease, error) {
 		lease, full, err := sem.takeIfRoom(ctx, own, n)
 		if full != nil {
 			full.watch.Stop()
@@ -130,7 +131,7 @@ func (sem *Semaphore) request(ctx context.Context, n int) (queue.Request, error)
 	req.Path = sem.path
 	req.Before = 1 // whoever holds a permit
 	req.Spare = n * sem.c.ProtectedCost(sem.leases, queue.Permit.Text)
-	req.Grant = func(ctx context.Context, own *recipes.Owned) (*recipes.Lease, error) {
+	req.Grant = func(ctx context.Context, own *recipes.Owned, req queue.Request) (*recipes.Lease, error) {
 		return sem.enter(ctx, own, req, n)
 	}
 	return req, nil

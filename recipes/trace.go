@@ -85,6 +85,7 @@ type RenewalEvent struct {
 
 // ContenderEvent is about one contender.
 type ContenderEvent struct {
+	Call    uint64 // for which it was made, as in AcquireEvent; 0 without AcquireStart and AcquireDone
 	Lock    string // path of the lock or election; of one member of a multi-lock
 	Kind    Kind
 	Path    string // of the contender's znode

@@ -76,9 +76,11 @@ type Request struct {
 	Path   string // of the lock, where that is not the queue's directory
 	Before int    // how many stand before the first in the queue
 
+	Call uint64 // number of the call, as Client.Acquiring gives it; Acquire does by itself
+
 	// Grant makes the lease of a contender that is first; nil stands for one on
 	// its own znode. Spare is what else that needs of the session's budget.
-	Grant func(ctx context.Context, own *recipes.Owned) (*recipes.Lease, error)
+	Grant func(ctx context.Context, own *recipes.Owned, req Request) (*recipes.Lease, error)
 	Spare int
 }
 
@@ -97,7 +99,8 @@ func (req *Request) path(q *Queue) string { return cmp.Or(req.Path, q.dir) }
 // Acquire queues up and waits for the turn. It returns a lease that is held, or
 // an error and no znode, or one that is being deleted in the background.
 func (q *Queue) Acquire(ctx context.Context, req Request) (lease *recipes.Lease, err error) {
-	done := q.c.Acquiring(ctx, req.path(q), req.Tag.Kind)
+	call, done := q.c.Acquiring(ctx, req.path(q), req.Tag.Kind)
+	req.Call = call
 	defer func() { done(lease, err) }()
 	for {
 		lease, err = q.attempt(ctx, req)
@@ -180,7 +183,7 @@ func (q *Queue) Waiting(own *recipes.Owned, req Request, position int, behind st
 
 func (q *Queue) event(own *recipes.Owned, req Request) recipes.ContenderEvent {
 	return recipes.ContenderEvent{
-		Lock: req.path(q), Kind: req.Tag.Kind,
+		Call: req.Call, Lock: req.path(q), Kind: req.Tag.Kind,
 		Path: own.Path(), Session: own.Session().ID(), Token: own.Token(),
 	}
 }
@@ -188,7 +191,7 @@ func (q *Queue) event(own *recipes.Owned, req Request) recipes.ContenderEvent {
 // grant asks for a lease; a contender that is gone has lost its place.
 func (q *Queue) grant(ctx context.Context, own *recipes.Owned, req Request) (*recipes.Lease, error) {
 	if req.Grant != nil {
-		lease, err := req.Grant(ctx, own)
+		lease, err := req.Grant(ctx, own, req)
 		return lease, PlaceLost(err)
 	}
 	lease, err := own.Session().Grant(ctx, recipes.Claim{
