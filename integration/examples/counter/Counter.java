@@ -11,6 +11,7 @@ public final class Counter {
         try (CuratorFramework client =
                 CuratorFrameworkFactory.newClient(args[0], new ExponentialBackoffRetry(50, 8, 1000))) {
             client.start();
+            System.out.println("counting");
             InterProcessMutex mutex = new InterProcessMutex(client, "/counter/lock");
             for (int i = 0; i < Integer.parseInt(args[1]); i++) {
                 mutex.acquire();

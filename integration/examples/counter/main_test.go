@@ -25,20 +25,28 @@ func TestGoAndJavaLoseNoCount(t *testing.T) {
 	servers := zkserver.Shared(t).Connect()
 	require.NoError(t, run(ctx, servers, 1)) // makes the znode, which Java expects
 
-	const each, times = 2, 25
-	ended := make(chan error, each)
+	const each, times = 2, 50
+	says := func(w *worker.Worker, what string) {
+		line, err := w.Receive(ctx)
+		require.NoError(t, err)
+		require.Equal(t, what, line)
+	}
 	var java []*worker.Worker
 	for range each {
 		java = append(java, worker.Start(t, peers.CuratorProgram(t, "Counter.java", servers, strconv.Itoa(times))))
+	}
+	for _, w := range java {
+		says(w, "counting") // from here on side by side
+	}
+	ended := make(chan error, each)
+	for range each {
 		go func() { ended <- run(ctx, servers, times) }()
 	}
 	for _, w := range java {
 		require.NoError(t, <-ended)
-		line, err := w.Receive(ctx)
-		require.NoError(t, err)
-		require.Equal(t, "done", line)
+		says(w, "done")
 	}
-	require.Equal(t, "101", value(t, servers))
+	require.Equal(t, strconv.Itoa(1+2*each*times), value(t, servers))
 }
 
 func value(t *testing.T, servers string) string {
