@@ -74,7 +74,7 @@ func (q *Queue) watchHead(ctx context.Context, s *recipes.Session, e entry) (*re
 	if err != nil {
 		return nil, nil, err
 	}
-	head, err := q.withBase(ctx, s, e, q.show(nil, e, data, stat))
+	head, err := q.withBase(ctx, s, e, q.show(0, holds(nil, e.tag), e, data, stat))
 	if err != nil {
 		w.Stop()
 		return nil, nil, err

@@ -16,7 +16,7 @@ func (q *Queue) read(ctx context.Context, s *recipes.Session, before []entry, e 
 	if err != nil {
 		return recipes.Contender{}, err
 	}
-	return q.withBase(ctx, s, e, q.show(before, e, data, stat))
+	return q.withBase(ctx, s, e, q.show(len(before), holds(before, e.tag), e, data, stat))
 }
 
 // withBase makes the token of a contender what it would be granted now.
@@ -40,11 +40,15 @@ func (q *Queue) Permit(ctx context.Context, s *recipes.Session, path string) (re
 	return c, nil
 }
 
-// show returns what a contender shows that has the given ones before it.
-func (q *Queue) show(before []entry, e entry, data []byte, stat recipes.Stat) recipes.Contender {
+// holds reports whether a contender with these before it has nobody in its way,
+// and nothing else to wait for.
+func holds(before []entry, tag Tag) bool { return !tag.enters && blocking(before, tag).n == 0 }
+
+// show returns what a contender shows that has so many before it.
+func (q *Queue) show(ahead int, holds bool, e entry, data []byte, stat recipes.Stat) recipes.Contender {
 	c := q.describe(q.path(e), e.tag, data, stat)
-	c.Position = len(before)
-	c.Holds = !e.tag.enters && blocking(before, e.tag).n == 0
+	c.Position = ahead
+	c.Holds = holds
 	return c
 }
 

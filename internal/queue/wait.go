@@ -82,7 +82,7 @@ func (w *wait) step(ctx context.Context) (first bool, err error) {
 	}
 	b := blocking(entries[:me], w.req.Tag)
 	if b.n > 0 {
-		return w.behind(ctx, entries[:me], b)
+		return w.behind(ctx, placeBehind(entries[:me], b))
 	}
 	if me == 0 {
 		w.q.front.pass(entries[me].name)
@@ -90,19 +90,39 @@ func (w *wait) step(ctx context.Context) (first bool, err error) {
 	return true, nil
 }
 
+// place is where a contender stands, as a look at the queue has shown: no more of
+// it, since each of thousands keeps one.
+type place struct {
+	ahead int   // how many stand before it
+	first entry // of those
+
+	inWay  int   // how many of them are in its way
+	last   entry // of those
+	lastAt int   // how many stand before that one
+	holds  bool  // that one does: it has nobody in its way
+}
+
+func placeBehind(before []entry, b blockers) place {
+	last := before[b.last]
+	return place{
+		ahead: len(before), first: before[0],
+		inWay: b.n, last: last, lastAt: b.last, holds: holds(before[:b.last], last.tag),
+	}
+}
+
 // behind waits until the last of the contenders in the way is gone, or it is
 // time for another look at the queue. A wake-up for anything else, such as a
 // reconnect, costs no more than another read of that one.
-func (w *wait) behind(ctx context.Context, before []entry, b blockers) (first bool, err error) {
-	timer := time.NewTimer(lookAgain(w.s.Timeout(), len(before)))
+func (w *wait) behind(ctx context.Context, p place) (first bool, err error) {
+	timer := time.NewTimer(lookAgain(w.s.Timeout(), p.ahead))
 	defer timer.Stop()
 	for {
-		gone, err := w.watch(ctx, before, b, timer.C)
+		gone, err := w.watch(ctx, p, timer.C)
 		switch {
 		case err != nil:
 			return false, err
 		case gone:
-			return w.left(ctx, before, b)
+			return w.left(ctx, p)
 		case w.due:
 			return false, nil
 		}
@@ -112,10 +132,9 @@ func (w *wait) behind(ctx context.Context, before []entry, b blockers) (first bo
 // left reports whether the contender is first now that the last one in its way is
 // gone. It is if that one stood alone in the way, or had nobody before it:
 // nothing can come in between, except a reader in the place of a writer.
-func (w *wait) left(ctx context.Context, before []entry, b blockers) (first bool, err error) {
-	last := before[b.last]
-	alone := b.n == 1
-	if w.q.layout.succeeds(last.tag, w.req.Tag) || !alone && !w.q.front.passed(last.name) {
+func (w *wait) left(ctx context.Context, p place) (first bool, err error) {
+	alone := p.inWay == 1
+	if w.q.layout.succeeds(p.last.tag, w.req.Tag) || !alone && !w.q.front.passed(p.last.name) {
 		return false, nil
 	}
 	if !alone { // then it did not know that it was next, and has long not seen its own znode
@@ -123,7 +142,7 @@ func (w *wait) left(ctx context.Context, before []entry, b blockers) (first bool
 			return false, err
 		}
 	}
-	if b.last == len(before)-1 && (!alone || b.last == 0) {
+	if p.lastAt == p.ahead-1 && (!alone || p.lastAt == 0) {
 		w.q.front.pass(w.own.Path()[len(w.q.dir)+1:])
 	}
 	return true, nil
@@ -131,9 +150,9 @@ func (w *wait) left(ctx context.Context, before []entry, b blockers) (first bool
 
 // watch waits for an event of the contender in the way, and reports whether that
 // is gone; due is set when the queue has to be looked at.
-func (w *wait) watch(ctx context.Context, before []entry, b blockers, timer <-chan time.Time) (gone bool, err error) {
+func (w *wait) watch(ctx context.Context, p place, timer <-chan time.Time) (gone bool, err error) {
 	w.due = false
-	path := w.q.path(before[b.last])
+	path := w.q.path(p.last)
 	data, stat, watch, err := w.s.GetWatch(ctx, path)
 	if errors.Is(err, recipes.ErrNoNode) {
 		return true, nil
@@ -143,12 +162,12 @@ func (w *wait) watch(ctx context.Context, before []entry, b blockers, timer <-ch
 	}
 	defer watch.Stop()
 	w.err.Behind = path
-	if b.n == 1 {
+	if p.inWay == 1 {
 		if err := w.nextInLine(ctx); err != nil {
 			return false, err
 		}
 	}
-	if err := w.tell(ctx, before, before[b.last], w.q.show(before[:b.last], before[b.last], data, stat)); err != nil {
+	if err := w.tell(ctx, p, w.q.show(p.lastAt, p.holds, p.last, data, stat)); err != nil {
 		return false, err
 	}
 	return w.await(ctx, watch, timer)
@@ -198,14 +217,14 @@ func (w *wait) nextInLine(ctx context.Context) error {
 }
 
 // tell says where the contender stands, if that has changed.
-func (w *wait) tell(ctx context.Context, before []entry, e entry, behind recipes.Contender) error {
-	position := len(before) + w.req.Before
+func (w *wait) tell(ctx context.Context, p place, behind recipes.Contender) error {
+	position := p.ahead + w.req.Before
 	if w.err.Position == position {
 		return nil
 	}
-	holder, err := w.q.withBase(ctx, w.s, e, behind)
+	holder, err := w.q.withBase(ctx, w.s, p.last, behind)
 	if behind.Position > 0 {
-		holder, err = w.q.holder.read(ctx, w.q, w.s, before[0])
+		holder, err = w.q.holder.read(ctx, w.q, w.s, p.first)
 	}
 	if err != nil && !errors.Is(err, recipes.ErrNoNode) {
 		return err
