@@ -48,6 +48,7 @@ var allowedImports = map[string][]string{
 
 // Packages that only tests import.
 var testOnly = map[string]bool{
+	"internal/docpages":   true,
 	"internal/recipetest": true,
 	"internal/zkrtest":    true,
 }

@@ -2,7 +2,6 @@ package zkrecipes_test
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -27,21 +26,5 @@ func TestGoBlocksOfTheReadmeAreFilesOfThisPackage(t *testing.T) {
 		_, body, ok := strings.Cut(string(code), "package zkrecipes_test\n\n")
 		require.True(t, ok, file)
 		require.Equal(t, body, blocks[i][1], file)
-	}
-}
-
-func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
-	for _, pattern := range []string{"*.md", "docs/*.md"} {
-		pages, err := filepath.Glob(pattern)
-		require.NoError(t, err)
-		require.NotEmpty(t, pages)
-		for _, page := range pages {
-			text, err := os.ReadFile(page)
-			require.NoError(t, err)
-			for _, m := range regexp.MustCompile(`\]\(([^)#:]+)[^):]*\)`).FindAllStringSubmatch(string(text), -1) {
-				_, err := os.Stat(filepath.Join(filepath.Dir(page), m[1]))
-				require.NoError(t, err, "a link of %s", page)
-			}
-		}
 	}
 }

@@ -1,0 +1,210 @@
+package zkrecipes_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkrecipes/zkrecipes/internal/docpages"
+)
+
+var link = regexp.MustCompile(`\]\(([^)\s]*)\)`)
+
+// Links between the pages, and from them to files, lead to what is there, with
+// their anchors. Those to other sites are left alone.
+func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
+	anchors := make(map[string][]string)
+	pages := docpages.Read(t, ".")
+	for _, p := range pages {
+		anchors[p.Name] = p.Anchors()
+	}
+	links := 0
+	for _, p := range pages {
+		for _, m := range link.FindAllStringSubmatch(p.Prose, -1) {
+			if strings.Contains(m[1], ":") {
+				continue
+			}
+			links++
+			file, anchor, _ := strings.Cut(m[1], "#")
+			target := path.Join(path.Dir(p.Name), file)
+			if file == "" {
+				target = p.Name
+			}
+			_, err := os.Stat(filepath.FromSlash(target))
+			require.NoError(t, err, "a link of %s", p.Name)
+			if anchor != "" {
+				require.Contains(t, anchors[target], anchor, "a link of %s to %s", p.Name, target)
+			}
+		}
+	}
+	require.Greater(t, links, 100)
+}
+
+// What the pages say to make is made by the Makefile, and nothing that they name
+// by a path of this project is gone.
+func TestCommandsOfThePagesAreThere(t *testing.T) {
+	makefile, err := os.ReadFile("Makefile")
+	require.NoError(t, err)
+	for _, p := range docpages.Read(t, ".") {
+		for _, c := range p.Commands("make") {
+			for _, target := range c.Words[1:] {
+				if !strings.Contains(target, "=") {
+					require.Contains(t, string(makefile), "\n"+target+":", "%s: make %s", p.Name, target)
+				}
+			}
+		}
+		for _, c := range p.Commands("go", "scripts/test.sh") {
+			folder := c.Folder
+			if i := slices.Index(c.Words, "-C"); i > 0 && len(c.Words) > i+1 {
+				folder = c.Words[i+1]
+			}
+			for _, w := range c.Words {
+				if strings.HasPrefix(w, "./") || strings.HasPrefix(w, "scripts/") {
+					_, err := os.Stat(filepath.Join(folder, strings.TrimSuffix(w, "...")))
+					require.NoError(t, err, "%s: %q", p.Name, c.Words)
+				}
+			}
+		}
+	}
+}
+
+func TestShellBlocksOfThePagesAreShell(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash")
+	}
+	var all bytes.Buffer
+	for _, p := range docpages.Read(t, ".") {
+		for _, b := range p.Blocks {
+			if b.Lang == "sh" {
+				all.WriteString(": '" + b.Page + " " + strconv.Itoa(b.Line) + "'\n(\n" + b.Text + "\n)\n")
+			}
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), bash, "-n")
+	cmd.Stdin = &all
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+// Each Go block of a page compiles: a whole file, declarations, or statements in
+// a function to which given lists what they may take for granted.
+func TestGoBlocksOfThePagesCompile(t *testing.T) {
+	check := newChecker(t)
+	blocks := 0
+	for _, p := range docpages.Read(t, ".") {
+		for _, b := range p.Blocks {
+			if b.Lang == "go" {
+				blocks++
+				check.block(t, b)
+			}
+		}
+	}
+	require.Greater(t, blocks, 5)
+}
+
+// given is what blocks of statements may take for granted.
+const given = `
+var (
+	ctx     context.Context
+	c       *recipes.Client
+	mu      *lock.Mutex
+	servers string
+	pauses, outages interface{ Observe(float64) }
+)
+
+func work(context.Context, fence.Token) error { return nil }
+`
+
+// known are the packages that blocks may use without an import.
+var known = []string{
+	"context", "database/sql", "errors", "fmt", "log/slog", "time",
+	module + "/barrier", module + "/election", module + "/fence", module + "/fence/sqlfence",
+	module + "/fence/zkfence", module + "/lock", module + "/recipes", module + "/zktest",
+}
+
+type checker struct {
+	fset     *token.FileSet
+	importer types.Importer
+}
+
+// newChecker asks the go command once for what it has compiled of all packages
+// that blocks may import.
+func newChecker(t *testing.T) *checker {
+	t.Helper()
+	args := append([]string{"list", "-export", "-deps", "-json=ImportPath,Export", "testing", "testing/synctest", "github.com/stretchr/testify/require", "cmp", "./..."}, known...)
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	exports := make(map[string]string)
+	dec := json.NewDecoder(bytes.NewReader(out))
+	for {
+		var p struct{ ImportPath, Export string }
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		exports[p.ImportPath] = p.Export
+	}
+	fset := token.NewFileSet()
+	return &checker{fset, importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(exports[path])
+	})}
+}
+
+func (c *checker) block(t *testing.T, b docpages.Block) {
+	t.Helper()
+	var failed error
+	for _, source := range readings(b.Text) {
+		file, err := parser.ParseFile(c.fset, b.Page+":"+strconv.Itoa(b.Line), source, 0)
+		if err != nil {
+			failed = err
+			continue
+		}
+		cfg := types.Config{Importer: c.importer, Error: func(err error) {
+			var e types.Error
+			// A part of a program need not use all that it declares.
+			if !errors.As(err, &e) || !e.Soft {
+				t.Errorf("%s, a block at line %d: %v", b.Page, b.Line, err)
+			}
+		}}
+		_, _ = cfg.Check("p", c.fset, []*ast.File{file}, nil) // told by Error
+		return
+	}
+	t.Errorf("%s, a block at line %d: %v", b.Page, b.Line, failed)
+}
+
+// readings are the files that a block may stand for.
+func readings(text string) []string {
+	if strings.HasPrefix(text, "package ") {
+		return []string{text}
+	}
+	if strings.HasPrefix(text, "import ") {
+		return []string{"package p\n" + text}
+	}
+	head := "package p\n"
+	for _, path := range known {
+		head += "import " + strconv.Quote(path) + "\n"
+	}
+	head += given
+	return []string{head + text, head + "func _() error {\n" + text + "\nreturn nil\n}"}
+}
