@@ -57,6 +57,8 @@ func TestDowngradeLetsNoWriterIn(t *testing.T) {
 		a, b := rwMutex(t, zkrtest.Dial(t, srv)), rwMutex(t, zkrtest.Dial(t, srv))
 		la := granted(t, async(t, a.Lock), time.Second)
 		token := la.Token()
+		// Whatever makes the reader takes its time, so that a gap would be seen.
+		srv.On(zktest.Match{Session: la.Session().ID(), Path: rwPath + "/*__READ__*"}).Delay(time.Second)
 		wb := async(t, b.Lock)
 		zkrtest.Pending(t, wb)
 		rb := async(t, b.RLock)

@@ -79,8 +79,8 @@ func TestHoldsBreakTheRulesTheyBreak(t *testing.T) {
 func TestEffectsAndOutcomes(t *testing.T) {
 	effects := []history.Effect{{"r", 1, "a"}, {"r", 1, "b"}, {"q", 9, "a"}, {"r", 3, "c"}, {"r", 3, "d"}}
 	require.Empty(t, history.Stale(effects))
-	found := history.Stale(append(effects, history.Effect{Resource: "r", Token: 2, Value: "e"}, history.Effect{Resource: "r", Token: 3, Value: "f"}))
-	require.Equal(t, []string{"stale"}, rules(found), "%v", found)
+	found := history.Stale(append(effects, history.Effect{"r", 2, "e"}, history.Effect{"r", 2, "f"}, history.Effect{"r", 3, "g"}))
+	require.Equal(t, []string{"stale", "stale"}, rules(found), "%v", found)
 
 	for _, c := range []struct {
 		value   string
