@@ -200,3 +200,33 @@ func ExampleMulti() {
 	// holds /locks/accounts/3,/locks/accounts/7
 	// tokens: true true
 }
+
+// Who cannot put the work into one function holds a lease, looks at it, and gives
+// it back.
+func ExampleMutex_Lock() {
+	ctx := context.Background()
+	c, closeAll := exampleClient(ctx)
+	defer closeAll()
+	mu, err := lock.NewMutex(c, "/locks/report")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	wait, cancel := context.WithTimeout(ctx, time.Minute) // for the wait alone
+	l, err := mu.Lock(wait)
+	cancel()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("holds:", l.Err() == nil && l.Remaining() > 0)
+	fmt.Println("so say the servers:", l.Verify(ctx) == nil)
+	fmt.Println("given back:", l.Release(ctx) == nil)
+	fmt.Println("over:", errors.Is(l.Err(), recipes.ErrReleased))
+	// Output:
+	// holds: true
+	// so say the servers: true
+	// given back: true
+	// over: true
+}
