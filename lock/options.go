@@ -52,17 +52,19 @@ type settings struct {
 }
 
 // Wait is where a contender stands while it waits.
+//
+// In the queue of a semaphore that has no room Position counts one for all who
+// hold permits. The first in the queue is at 1, with one of those as Holder, whose
+// Holds is true; whoever stands behind has that first one as Holder, whose Holds is
+// false.
 type Wait struct {
 	Position int               // how many stand before it; 1 is next in line
-	Holder   recipes.Contender // the first of them
+	Holder   recipes.Contender // the first of them; zero where it has gone before it could be read
 }
 
 // WithOnWait has fn called when Lock knows its position, and whenever that
 // changes. Lock waits for it to return. It costs no request: Lock reads who is
-// first in any case, to name it in its error. Who is first in the queue of a
-// semaphore that has no room is told so as Position 1, with one of those who hold
-// permits as Holder; others are told who is the first, which then does not hold.
-// Holder is zero where it has gone before it could be read.
+// first in any case, to name it in its error.
 func WithOnWait(fn func(Wait)) Option {
 	return option(func(s *settings) { s.onWait = fn })
 }

@@ -78,6 +78,7 @@ func TestSemaphoreTellsWhoWaitsForWhom(t *testing.T) {
 			w := <-told[identity]
 			require.Equal(t, position, w.Position)
 			require.Equal(t, holder, w.Holder.Identity)
+			require.Equal(t, position == 1, w.Holder.Holds, "the first in the queue waits, too")
 		}
 		a, b, c := named("a"), named("b"), named("c")
 		held := granted(t, async(t, a.Acquire), time.Second)
@@ -100,6 +101,11 @@ func TestSemaphoreTellsWhoWaitsForWhom(t *testing.T) {
 		defer cancel()
 		third := zkrtest.Go(func() (*recipes.Lease, error) { return b.Acquire(ctx) })
 		requireTold("b", 2, "c")
+		_, err = a.Acquire(soon(t, time.Second))
+		requireTold("a", 3, "c")
+		require.ErrorAs(t, err, &wait)
+		require.False(t, wait.Holder.Holds)
+		require.ErrorContains(t, err, `at position 3, behind "c", which came 1m1s ago`)
 		release(t, held)
 		held = granted(t, second, time.Second)
 		requireTold("b", 1, "c")

@@ -64,10 +64,15 @@ func (c Contender) String() string {
 }
 
 // WaitError is the end of a wait in a queue, for the reason that it wraps.
+//
+// Of a semaphore that has no room the first in its queue is told one of those who
+// hold permits. Whoever stands behind is told of that first one, whose Holds is
+// false: it waits, too, and who holds would be further requests, which
+// lock.Semaphore's Queue makes.
 type WaitError struct {
 	Path     string    // of the lock or election
 	Position int       // how many stood before, as last seen; 0 if it came to no wait
-	Holder   Contender // the first of them, and its age when the wait ended; zero if it came to no wait
+	Holder   Contender // the first of them, and its age when the wait ended; zero if it came to no wait, or to none that could be read
 	Behind   string    // the znode waited for, "" if it came to no wait
 	Err      error
 }
