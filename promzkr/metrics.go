@@ -79,8 +79,8 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect is prometheus.Collector's. It asks each lease that is held, which takes
-// a fraction of a microsecond for each.
+// Collect is prometheus.Collector's. It asks each lease that is held, which takes about
+// a microsecond for each.
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	for _, c := range m.told.all() {
 		c.Collect(ch)

@@ -53,7 +53,7 @@ func (m *Meter) collectHeld(s *recipes.Session, held map[group]int, remaining ma
 			continue
 		}
 		lock := m.locks.label(l.Path())
-		held[group{kindWord(l.Kind()), lock}]++
+		held[group{KindWord(l.Kind()), lock}]++
 		if least, ok := remaining[lock]; !ok || left < least {
 			remaining[lock] = left
 		}

@@ -125,7 +125,7 @@ func (m *Meter) with(lock string, labels ...string) []string {
 
 // group returns the group of a lease, and begins to count in it.
 func (m *Meter) group(kind recipes.Kind, path string) group {
-	g := group{kindWord(kind), m.locks.label(path)}
+	g := group{KindWord(kind), m.locks.label(path)}
 	m.mu.Lock()
 	_, known := m.groups[g]
 	m.groups[g] = struct{}{}
@@ -154,7 +154,7 @@ func (m *Meter) acquireDone(_ context.Context, e recipes.AcquireEvent) {
 	g := m.calls[e.Call].group
 	delete(m.calls, e.Call)
 	m.mu.Unlock()
-	m.sink.Observe(WaitDuration, e.Took.Seconds(), m.with(g.lock, g.kind, waitOutcome(e.Err))...)
+	m.sink.Observe(WaitDuration, e.Took.Seconds(), m.with(g.lock, g.kind, WaitOutcome(e.Err))...)
 }
 
 func (m *Meter) released(e recipes.LeaseEvent) {

@@ -21,8 +21,8 @@ func causes() []string {
 	return words
 }
 
-// waitOutcome says what came of a call for a lease.
-func waitOutcome(err error) string {
+// WaitOutcome says what came of a call for a lease.
+func WaitOutcome(err error) string {
 	if err == nil {
 		return "granted"
 	}
@@ -66,5 +66,5 @@ func staleReason(e *fence.StaleError) string {
 	return "overtaken"
 }
 
-// kindWord is the kind of a lease; recipes of others need not say it.
-func kindWord(k recipes.Kind) string { return cmp.Or(string(k), "other") }
+// KindWord is the kind of a lease; recipes of others need not say it.
+func KindWord(k recipes.Kind) string { return cmp.Or(string(k), "other") }
