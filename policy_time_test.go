@@ -21,6 +21,10 @@ import (
 
 // readsClock says where the time may be asked for, by file.
 var readsClock = map[string]string{
+	"recipes/recipeshttp/page.go":  "when a page was made; shown to people",
+	"recipes/recipeshttp/ring.go":  "when something happened; shown to people",
+	"recipes/recipeshttp/trace.go": "since when something waits or is as it is; shown to people",
+
 	"recipes/clock.go": "the clock of leases, by time.Since alone",
 }
 
