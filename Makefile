@@ -1,6 +1,7 @@
-# Every target works on both modules: the library, and integration/, which holds
-# whatever needs a real server, a container or a heavy dependency.
-MODULES  := . integration
+# Every target works on all modules: the library, its adapters to systems that it is
+# not to depend on, and integration/, which holds whatever needs a real server, a
+# container or a heavy dependency.
+MODULES  := . promzkr otelzkr integration
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 each = @set -e; for m in $(MODULES); do echo "-- $$m"; (cd $$m && $(1)); done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of both modules; see make help for the ways to call it.
+# Runs the tests of all modules; see make help for the ways to call it.
 #
 #   ZKR_STORM=small|full   the size of the storms
 #   ZKR_SEED=NUMBER        the only seed of the library's own, as one that failed says
@@ -34,6 +34,8 @@ module() {
   echo "== $name: $((SECONDS - begin)) s"
 }
 module library . -timeout "${ZKR_TIMEOUT:-12m}"
+module promzkr promzkr -timeout "${ZKR_TIMEOUT:-12m}"
+module otelzkr otelzkr -timeout "${ZKR_TIMEOUT:-12m}"
 # One package at a time: their servers and timings would disturb each other.
 module integration integration -p 1 -timeout "${ZKR_TIMEOUT:-12m}"
 
