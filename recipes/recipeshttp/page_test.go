@@ -296,6 +296,21 @@ func TestClosedClientIsForgotten(t *testing.T) {
 	})
 }
 
+func TestSessionThatIsOverIsForgotten(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		p := New()
+		c := join(t, p, srv)
+		for range 10 {
+			s := zkrtest.Session(t, c)
+			synctest.Wait()
+			require.Len(t, p.clients[c], 1)
+			require.Equal(t, 1, asJSON(t, p).Sessions.Total)
+			srv.ExpireSession(s.ID())
+			<-s.Done()
+		}
+	})
+}
+
 func TestTroublesOutlastWhatIsRoutine(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 		p := New()
