@@ -61,6 +61,7 @@ func commands() []command {
 		completionCommand(),
 		helpCommand(),
 		versionCommand(),
+		manCommand(),
 		guardCommand(),
 		workerCommand(),
 	}

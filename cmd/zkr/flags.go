@@ -76,11 +76,17 @@ func (f *flags) isSet(name string) bool {
 // print lists the flags as people write them.
 func (f *flags) print(w io.Writer) {
 	f.VisitAll(func(fl *flag.Flag) {
-		kind, usage := flag.UnquoteUsage(fl)
+		kind, usage := described(fl)
 		fmt.Fprintf(w, "  %s\n", strings.TrimSpace("--"+fl.Name+" "+kind))
-		if fl.DefValue != "" && fl.DefValue != "0s" && fl.DefValue != "false" {
-			usage += fmt.Sprintf(" (default %s)", fl.DefValue)
-		}
 		fmt.Fprintf(w, "        %s\n", strings.ReplaceAll(usage, "\n", "\n        "))
 	})
+}
+
+// described says what a flag takes, and what it does.
+func described(fl *flag.Flag) (kind, usage string) {
+	kind, usage = flag.UnquoteUsage(fl)
+	if fl.DefValue != "" && fl.DefValue != "0s" && fl.DefValue != "false" {
+		usage += fmt.Sprintf(" (default %s)", fl.DefValue)
+	}
+	return kind, usage
 }
