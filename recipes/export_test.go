@@ -13,3 +13,6 @@ func (s *Session) KnownBases() int {
 	defer s.bases.mu.Unlock()
 	return len(s.bases.young) + len(s.bases.old)
 }
+
+// ParseConnect is what Dial makes of a connect string.
+var ParseConnect = parseConnect

@@ -62,8 +62,10 @@ func CheckDir(path string) error {
 	return CheckPath(path)
 }
 
+// forbidden are control characters, the private use area, specials, and what Java
+// has two surrogates for: all that is beyond the basic plane.
 func forbidden(r rune) bool {
-	return r <= 0x1f || r >= 0x7f && r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0 && r <= 0xffff
+	return r <= 0x1f || r >= 0x7f && r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0
 }
 
 // parseConnect splits host:port,host:port/chroot.
@@ -94,7 +96,7 @@ func parseConnect(connect string) (servers []string, chroot string, err error) {
 // withPort adds ZooKeeper's own port where none is given.
 func withPort(h string) (string, error) {
 	bare := strings.TrimSuffix(strings.TrimPrefix(h, "["), "]")
-	if !strings.Contains(h, ":") || net.ParseIP(bare) != nil {
+	if bare != "" && !strings.Contains(h, ":") || net.ParseIP(bare) != nil {
 		return net.JoinHostPort(bare, "2181"), nil
 	}
 	host, port, err := net.SplitHostPort(h)

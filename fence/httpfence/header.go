@@ -2,7 +2,6 @@ package httpfence
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 
@@ -36,10 +35,11 @@ func stampFrom(h http.Header) (s fence.Stamp, err error) {
 		return s, err
 	}
 	if len(seqs) == 1 {
-		s.Seq, err = strconv.ParseInt(seqs[0], 10, 64)
-		if err != nil || s.Seq < 1 {
-			return s, fmt.Errorf("httpfence: %s %q: must be a positive decimal number below 2^63", SeqHeader, seqs[0])
+		seq, err := fence.ParseToken(seqs[0]) // it is spelled alike
+		if err != nil {
+			return s, errors.New("httpfence: " + SeqHeader + " must be a positive decimal number below 2^63")
 		}
+		s.Seq = int64(seq)
 	}
 	return s, nil
 }

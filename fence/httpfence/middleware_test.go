@@ -108,6 +108,7 @@ func TestRequestsThatNoHolderSends(t *testing.T) {
 		"no number":         {[]string{"Fencing-Token", "0x22"}, http.StatusBadRequest},
 		"zero":              {[]string{"Fencing-Token", "0"}, http.StatusBadRequest},
 		"beyond 64 bit":     {[]string{"Fencing-Token", "9223372036854775808"}, http.StatusBadRequest},
+		"another spelling":  {[]string{"Fencing-Token", "+34"}, http.StatusBadRequest},
 		"two tokens":        {[]string{"Fencing-Token", "34", "Fencing-Token", "35"}, http.StatusBadRequest},
 		"a bad seq":         {[]string{"Fencing-Token", "34", "Fencing-Seq", "0"}, http.StatusBadRequest},
 		"two seqs":          {[]string{"Fencing-Token", "34", "Fencing-Seq", "1", "Fencing-Seq", "2"}, http.StatusBadRequest},
