@@ -146,6 +146,25 @@ func TestWaitsAndHoldsAreMeasured(t *testing.T) {
 	})
 }
 
+func TestTheLeaseThatEndsFirstIsTold(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		told, m, patient := measured(t, srv, nil)
+		hasty := zkrtest.Dial(t, srv, recipes.WithTrace(m.Trace()), recipes.WithSessionTimeout(T/2))
+		late, err := mutex(t, patient, "/x").Lock(t.Context())
+		require.NoError(t, err)
+		soon, err := mutex(t, hasty, "/y").Lock(t.Context())
+		require.NoError(t, err)
+		time.Sleep(T)
+		require.Less(t, soon.Remaining(), late.Remaining())
+		requireValues(t, map[string]float64{
+			"zkr_lease_remaining_seconds{}": soon.Remaining().Seconds(),
+			"zkr_session_timeout_seconds{}": (T / 2).Seconds(),
+			"zkr_session_open{connected}":   2,
+			"zkr_lease_held{mutex}":         2,
+		}, told.now(m))
+	})
+}
+
 func TestRenewalsAndSuspensionsAreMeasuredWhileTheyLast(t *testing.T) {
 	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
 		told, m, c := measured(t, srv, nil)
