@@ -9,7 +9,7 @@ each = @set -e; for m in $(MODULES); do echo "-- $$m"; (cd $$m && $(1)); done
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
 test: ## install what is missing (Debian, root) and run all tests, storms in their small form
