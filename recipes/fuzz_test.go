@@ -38,7 +38,7 @@ func FuzzCheckPath(f *testing.F) {
 // Whatever stands in a connect string, it is refused, or each of its servers can be
 // dialed and its chroot can be put before a path.
 func FuzzConnectString(f *testing.F) {
-	for _, connect := range []string{"a", "a:1,b:2/c", "[::1]:2181,::1", "[", "[]", "[]:1", "]:2", " a , b ", "a:1/", "a/b//", "a:", ":1", "%:0", "[a%b]", "\x00"} {
+	for _, connect := range []string{"a", "a:1,b:2/c", "[::1]:2181,::1", "[", "[]", "[]:1", "]:2", " a , b ", "a:1/", "a/b//", "a:", ":1", "%:0", "[a%b]", "\x00", "0[", "a]"} {
 		f.Add(connect)
 	}
 	f.Fuzz(func(t *testing.T, connect string) {

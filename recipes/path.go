@@ -95,8 +95,11 @@ func parseConnect(connect string) (servers []string, chroot string, err error) {
 
 // withPort adds ZooKeeper's own port where none is given.
 func withPort(h string) (string, error) {
-	bare := strings.TrimSuffix(strings.TrimPrefix(h, "["), "]")
-	if bare != "" && !strings.Contains(h, ":") || net.ParseIP(bare) != nil {
+	bare := h
+	if strings.HasPrefix(h, "[") && strings.HasSuffix(h, "]") {
+		bare = h[1 : len(h)-1]
+	}
+	if bare != "" && !strings.ContainsAny(bare, "[:]") || net.ParseIP(bare) != nil {
 		return net.JoinHostPort(bare, "2181"), nil
 	}
 	host, port, err := net.SplitHostPort(h)
