@@ -63,8 +63,9 @@
 // lease was lost; zkr.cause says why.
 //
 // Attributes of spans, unlike those of metrics, tell them apart: zkr.path, of the
-// lock; zkr.token, the fencing token; zkr.session, in hexadecimal as the servers show
-// it. None is a secret: see SECURITY.md of the repository.
+// lock, and zkr.token, the fencing token. Session ids and identities are in no span
+// and no metric: see SECURITY.md of the repository for what an id is good for. The
+// log has them.
 //
 // # What is not told
 //

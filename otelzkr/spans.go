@@ -3,7 +3,6 @@ package otelzkr
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -48,14 +47,14 @@ func (s *spans) done(ctx context.Context, e recipes.AcquireEvent) {
 		return
 	}
 	if e.Lease != nil {
-		span.SetAttributes(ofLease(e.Lease)...)
+		span.SetAttributes(token(e.Lease))
 		s.hold(ctx, e)
 	}
 	if e.Err != nil {
 		outcome := metering.WaitOutcome(e.Err)
 		span.SetAttributes(attribute.String("error.type", outcome))
 		if !expected[outcome] {
-			span.SetStatus(codes.Error, e.Err.Error())
+			span.SetStatus(codes.Error, outcome) // the error's text may show a session
 		}
 	}
 	span.End()
@@ -68,7 +67,7 @@ var expected = map[string]bool{"locked": true, "timeout": true, "canceled": true
 // told of before.
 func (s *spans) hold(ctx context.Context, e recipes.AcquireEvent) {
 	_, span := s.tracer.Start(ctx, "hold "+metering.KindWord(e.Kind),
-		trace.WithAttributes(append(ofLease(e.Lease), attribute.String("zkr.path", e.Path))...))
+		trace.WithAttributes(token(e.Lease), attribute.String("zkr.path", e.Path)))
 	s.mu.Lock()
 	s.holds[e.Lease] = span
 	s.mu.Unlock()
@@ -91,15 +90,13 @@ func (s *spans) end(l *recipes.Lease, err error) {
 	var lost *recipes.LostError
 	if errors.As(err, &lost) {
 		span.SetAttributes(attribute.String("zkr.cause", string(lost.Loss())))
-		span.SetStatus(codes.Error, lost.Error())
+		span.SetStatus(codes.Error, string(lost.Loss()))
 	}
 	span.End()
 }
 
-// ofLease are the attributes that tell a lease from others.
-func ofLease(l *recipes.Lease) []attribute.KeyValue {
-	return []attribute.KeyValue{
-		attribute.Int64("zkr.token", int64(l.Token())),
-		attribute.String("zkr.session", fmt.Sprintf("%#x", uint64(l.Session().ID()))),
-	}
+// token tells a lease from others. Its session's id would too, and is as good as the
+// session's password to whoever can reach the servers.
+func token(l *recipes.Lease) attribute.KeyValue {
+	return attribute.Int64("zkr.token", int64(l.Token()))
 }

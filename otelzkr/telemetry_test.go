@@ -218,7 +218,7 @@ func TestCallsAndLeasesAreSpansOfTheirCaller(t *testing.T) {
 		of := func(l *recipes.Lease, more ...string) map[string]string {
 			kvs := map[string]string{"zkr.path": "/x"}
 			if l != nil {
-				kvs["zkr.token"], kvs["zkr.session"] = l.Token().String(), fmt.Sprintf("%#x", l.Session().ID())
+				kvs["zkr.token"] = l.Token().String()
 			}
 			for i := 0; i < len(more); i += 2 {
 				kvs[more[i]] = more[i+1]
@@ -234,6 +234,39 @@ func TestCallsAndLeasesAreSpansOfTheirCaller(t *testing.T) {
 			{"acquire mutex", "", 0, codes.Error, of(nil, "error.type", "closed")},
 		}, b.spans())
 		require.Len(t, b.ended.Started(), 7, "all have ended")
+	})
+}
+
+// A session's id is as good as its password to whoever can reach the servers.
+func TestSpansAndMetricsShowNoSession(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		b := newBench(t)
+		c := zkrtest.Dial(t, srv, recipes.WithTrace(b.Trace()), recipes.WithIdentity("the identity"))
+		mu, err := lock.NewMutex(c, "/x")
+		require.NoError(t, err)
+		l, err := mu.Lock(t.Context())
+		require.NoError(t, err)
+		srv.On(zktest.Match{Op: zktest.OpCreate}).Error(zktest.NoAuth)
+		denied, err := lock.NewMutex(c, "/y")
+		require.NoError(t, err)
+		_, err = denied.Lock(t.Context())
+		id := fmt.Sprintf("%#x", l.Session().ID())
+		require.ErrorContains(t, err, id)
+		srv.ExpireSession(l.Session().ID())
+		<-l.Done()
+		synctest.Wait()
+
+		var metrics metricdata.ResourceMetrics
+		require.NoError(t, b.reader.Collect(context.Background(), &metrics))
+		all := fmt.Sprintf("%+v", metrics.ScopeMetrics)
+		for _, s := range tracetest.SpanStubsFromReadOnlySpans(b.ended.Ended()) {
+			all += fmt.Sprintf("%+v", s)
+		}
+		require.Contains(t, all, "hold mutex")
+		require.Contains(t, all, "expired")
+		for _, secret := range []string{id, id[2:], fmt.Sprint(l.Session().ID()), "the identity"} {
+			require.NotContains(t, all, secret)
+		}
 	})
 }
 
