@@ -32,7 +32,7 @@ type Block struct {
 func Read(t testing.TB, root string) []Page {
 	t.Helper()
 	var pages []Page
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/model/*.md", "examples/*.md", "examples/*/*.md", ".github/*.md", ".github/*/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/model/*.md", "docs/monitoring/*.md", "examples/*.md", "examples/*/*.md", ".github/*.md", ".github/*/*.md"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatalf("docpages: %v", err)
