@@ -120,6 +120,51 @@ func TestGoBlocksOfThePagesCompile(t *testing.T) {
 	require.Greater(t, blocks, 5)
 }
 
+var inlineName = regexp.MustCompile("`(\\w+)\\.([A-Z]\\w*)(?:\\.([A-Z]\\w*))?[^`]*`")
+
+// Names of the library that stand in the running text, as pkg.Name, pkg.Type.Name
+// or Type.Name, are there. What CHANGELOG.md tells of may be gone.
+func TestNamesOfThePagesAreThere(t *testing.T) {
+	check := newChecker(t)
+	packagesOf := make(map[string]*types.Package) // by name
+	typesOf := make(map[string][]types.Object)    // by name
+	for _, p := range packages(t) {
+		if !strings.HasPrefix(p.ImportPath, module+"/") || strings.Contains(p.ImportPath, "/internal/") {
+			continue
+		}
+		pkg, err := check.importer.Import(p.ImportPath)
+		require.NoError(t, err)
+		packagesOf[pkg.Name()] = pkg
+		for _, name := range pkg.Scope().Names() {
+			if object, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok && object.Exported() {
+				typesOf[name] = append(typesOf[name], object)
+			}
+		}
+	}
+	named := 0
+	for _, p := range docpages.Read(t, ".") {
+		if p.Name == "CHANGELOG.md" {
+			continue
+		}
+		for _, m := range inlineName.FindAllStringSubmatch(p.Prose, -1) {
+			within, member := typesOf[m[1]], m[2]
+			if pkg := packagesOf[m[1]]; pkg != nil {
+				object := pkg.Scope().Lookup(m[2])
+				require.NotNil(t, object, "%s: %s", p.Name, m[0])
+				within, member = []types.Object{object}, m[3]
+			}
+			if len(within) > 0 && member != "" {
+				require.True(t, slices.ContainsFunc(within, func(o types.Object) bool {
+					found, _, _ := types.LookupFieldOrMethod(o.Type(), true, o.Pkg(), member)
+					return found != nil
+				}), "%s: %s", p.Name, m[0])
+			}
+			named++
+		}
+	}
+	require.Greater(t, named, 100)
+}
+
 // given is what blocks of statements may take for granted.
 const given = `
 var (
