@@ -22,7 +22,7 @@ var entryPoint = regexp.MustCompile(`^(New|Dial$|Handler$|Install$)`)
 func TestEveryEntryPointIsInAnExample(t *testing.T) {
 	found := 0
 	for _, pkg := range []string{
-		"recipes", "lock", "election", "election/electionhttp", "barrier", "zktest",
+		"recipes", "recipes/recipeshttp", "lock", "election", "election/electionhttp", "barrier", "zktest",
 		"fence", "fence/sqlfence", "fence/httpfence", "fence/filefence", "fence/zkfence",
 	} {
 		examples := runningExamples(t, pkg)
