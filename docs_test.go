@@ -172,7 +172,7 @@ var (
 	c       *recipes.Client
 	mu      *lock.Mutex
 	servers string
-	pauses, outages interface{ Observe(float64) }
+	pauses, left interface{ Observe(float64) }
 )
 
 func work(context.Context, fence.Token) error { return nil }
