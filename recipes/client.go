@@ -37,6 +37,7 @@ type Client struct {
 	changed  chan struct{} // closed and replaced when any of these changes
 	openErr  error         // why no session can be opened, until the next attempt
 	lastErr  error         // why the servers cannot be reached, as last seen
+	insecure insecure      // the servers with which no TLS came about
 
 	noContainers atomic.Bool // the server does not know them
 	serverTime   serverTime
@@ -47,9 +48,12 @@ type Client struct {
 // ends; ctx has no bearing on the client after that.
 //
 // If no server can be reached the error is ErrNotConnected and the context's; if
-// the servers refuse the credentials it is ErrAuthFailed. What a Dial in vain has
-// begun ends by itself, within a second or two. A client that is returned must be
-// closed.
+// the servers refuse the credentials it is ErrAuthFailed. Where TLS fails at every
+// server for what trying again does not change, such as a certificate that is not
+// trusted or has expired, on either side, Dial does not wait for ctx: the error is
+// ErrNotConnected and that of crypto/tls, and says what to do. What a Dial in vain
+// has begun ends by itself, within a second or two. A client that is returned must
+// be closed.
 func Dial(ctx context.Context, connect string, opts ...Option) (*Client, error) {
 	cfg, err := newConfig(connect, opts)
 	if err != nil {
@@ -133,6 +137,9 @@ func (c *Client) tryPick(ctx context.Context, bytes int) (*Session, <-chan struc
 	if c.openErr != nil {
 		return nil, nil, &OpError{Op: "session", Err: c.openErr}
 	}
+	if err := c.insecure.refusal(c.cfg.servers); err != nil {
+		return nil, nil, &OpError{Op: "session", Err: err}
+	}
 	if c.wanted < max(bytes, 1) {
 		c.wanted = max(bytes, 1)
 		c.broadcast()
@@ -195,6 +202,7 @@ func (c *Client) admit(s *Session, err error) bool {
 		c.wanted = 0
 		if s != nil {
 			c.sessions = append(c.sessions, s)
+			c.insecure.over = true
 		}
 		c.broadcast()
 	}
@@ -265,6 +273,9 @@ func (c *Client) noteError(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lastErr = err
+	if c.insecure.note(err) {
+		c.broadcast()
+	}
 }
 
 // lastError returns why the servers cannot be reached, as last seen.

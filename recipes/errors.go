@@ -30,7 +30,8 @@ var (
 	// than its ensemble could survive: see WithEphemeralBudget.
 	ErrSessionFull = errors.New("recipes: session owns too many ephemeral znodes")
 	// ErrNotConnected is returned, along with the context's error, when no
-	// connection came about in time.
+	// connection came about in time; along with that of crypto/tls, by Dial, when
+	// none can.
 	ErrNotConnected = errors.New("recipes: not connected")
 	// ErrConnectionLost is returned for a read that got no answer.
 	ErrConnectionLost = errors.New("recipes: connection lost")

@@ -161,7 +161,7 @@ func WithDialer(dial DialFunc) Option {
 }
 
 // WithTLS speaks TLS on what the dialer opens. The server's name is taken from
-// the connect string where cfg has none.
+// the connect string where cfg has none. Where no certificate fits, see Dial.
 func WithTLS(cfg *tls.Config) Option {
 	return option(func(c *config) error {
 		if cfg == nil {
@@ -170,29 +170,6 @@ func WithTLS(cfg *tls.Config) Option {
 		c.tls = cfg.Clone()
 		return nil
 	})
-}
-
-func overTLS(plain DialFunc, cfg *tls.Config) DialFunc {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		return dialTLS(ctx, plain, cfg, network, addr)
-	}
-}
-
-func dialTLS(ctx context.Context, plain DialFunc, cfg *tls.Config, network, addr string) (net.Conn, error) {
-	conn, err := plain(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	cfg = cfg.Clone()
-	if cfg.ServerName == "" {
-		cfg.ServerName, _, _ = net.SplitHostPort(addr)
-	}
-	tc := tls.Client(conn, cfg)
-	if err := tc.HandshakeContext(ctx); err != nil {
-		conn.Close()
-		return nil, err
-	}
-	return tc, nil
 }
 
 // WithAuth presents a credential on every connection of every session. It can
