@@ -25,36 +25,65 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/docpages"
 )
 
-var link = regexp.MustCompile(`\]\(([^)\s]*)\)`)
+var ofLink = regexp.MustCompile(`\]\(([^)\s]*)\)`)
+
+type link struct{ target, anchor string }
+
+// linksOf returns where a page leads to within the project.
+func linksOf(p docpages.Page) (links []link) {
+	for _, m := range ofLink.FindAllStringSubmatch(p.Prose, -1) {
+		if strings.Contains(m[1], ":") { // another site
+			continue
+		}
+		file, anchor, _ := strings.Cut(m[1], "#")
+		target := p.Name
+		if file != "" {
+			target = path.Join(path.Dir(p.Name), file)
+		}
+		links = append(links, link{target, anchor})
+	}
+	return links
+}
 
 // Links between the pages, and from them to files, lead to what is there, with
-// their anchors. Those to other sites are left alone.
+// their anchors.
 func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
-	anchors := make(map[string][]string)
 	pages := docpages.Read(t, ".")
+	anchors := make(map[string][]string)
 	for _, p := range pages {
 		anchors[p.Name] = p.Anchors()
 	}
-	links := 0
 	for _, p := range pages {
-		for _, m := range link.FindAllStringSubmatch(p.Prose, -1) {
-			if strings.Contains(m[1], ":") {
-				continue
-			}
-			links++
-			file, anchor, _ := strings.Cut(m[1], "#")
-			target := path.Join(path.Dir(p.Name), file)
-			if file == "" {
-				target = p.Name
-			}
-			_, err := os.Stat(filepath.FromSlash(target))
+		for _, l := range linksOf(p) {
+			_, err := os.Stat(filepath.FromSlash(l.target))
 			require.NoError(t, err, "a link of %s", p.Name)
-			if anchor != "" {
-				require.Contains(t, anchors[target], anchor, "a link of %s to %s", p.Name, target)
+			if l.anchor != "" {
+				require.Contains(t, anchors[l.target], l.anchor, "a link of %s to %s", p.Name, l.target)
 			}
 		}
 	}
-	require.Greater(t, links, 100)
+}
+
+// Who begins at the README finds every page.
+func TestPagesAreFoundFromTheReadme(t *testing.T) {
+	pages := make(map[string]docpages.Page)
+	for _, p := range docpages.Read(t, ".") {
+		pages[p.Name] = p
+	}
+	found := map[string]bool{"README.md": true}
+	for queue := []string{"README.md"}; len(queue) > 0; queue = queue[1:] {
+		for _, l := range linksOf(pages[queue[0]]) {
+			for _, name := range []string{l.target, path.Join(l.target, "README.md")} { // of a folder
+				if _, ok := pages[name]; ok && !found[name] {
+					found[name] = true
+					queue = append(queue, name)
+				}
+			}
+		}
+	}
+	for name := range pages {
+		require.True(t, found[name], name)
+	}
 }
 
 // What the pages say to make is made by the Makefile, and nothing that they name
