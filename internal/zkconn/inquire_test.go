@@ -79,6 +79,7 @@ func TestShorterTimeoutCountsBeforeTheSessionIsShown(t *testing.T) {
 			require.False(t, c.Connected(), "nobody answers")
 			require.Equal(t, 2*time.Second, c.Chain().Timeout())
 		})
+		synctest.Wait() // for who counts
 		require.NotZero(t, shown.Load())
 	})
 }

@@ -26,6 +26,7 @@ const (
 	opGetACL          = 6
 	opSetACL          = 7
 	opGetChildren2    = 12
+	opCheck           = 13
 	opMulti           = 14
 	opCreateContainer = 19
 	opCreateTTL       = 21
@@ -77,7 +78,7 @@ func newWire(g *guard, conn net.Conn, deadline time.Time) *wire {
 	// Ignored while the handshake lasts: the client library would allow it
 	// several session timeouts, and part of it for ever.
 	_ = conn.SetDeadline(deadline) // a connection that cannot have one is broken, which the handshake will show
-	return &wire{
+	w := &wire{
 		Conn:     conn,
 		g:        g,
 		deadline: deadline,
@@ -85,6 +86,8 @@ func newWire(g *guard, conn net.Conn, deadline time.Time) *wire {
 		in:       inbound{limit: g.cfg.MaxFrame},
 		pending:  make(map[int32]request),
 	}
+	w.in.wants = w.isResults
+	return w
 }
 
 // Write sends one frame. It always reports success: on an error it closes the
@@ -176,8 +179,10 @@ func (w *wire) frame(head []byte) error {
 	if !ok {
 		return nil // a watch event
 	}
-	if code == 0 && !plausible(r.op, head[replyHead:], w.in.size-replyHead) {
-		return errCount
+	if code == 0 {
+		if err := fits(r.op, w.in.with(head)[replyHead:], w.in.size-replyHead); err != nil {
+			return err
+		}
 	}
 	if xid == xidPing && w.overdue(now) {
 		return errOverdue
@@ -206,6 +211,14 @@ func (w *wire) overdue(now leaseclock.Instant) bool {
 	return false
 }
 
+// isResults reports whether a frame is the reply to a transaction, of which no part
+// is enough to know its shape.
+func (w *wire) isResults(head []byte) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pending[int32(binary.BigEndian.Uint32(head))].op == opMulti
+}
+
 func (w *wire) answered(xid int32) (request, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -220,23 +233,6 @@ func (w *wire) answered(xid int32) (request, bool) {
 	r, ok := w.pending[xid]
 	delete(w.pending, xid)
 	return r, ok
-}
-
-var errCount = errors.New("a reply counts more elements than it can hold")
-
-// plausible checks the count of a reply that is a list, before the client
-// library allocates by it. Each element takes four bytes at least.
-func plausible(op int32, body []byte, size int) bool {
-	switch op {
-	case opGetChildren2, opGetACL:
-	default:
-		return true
-	}
-	if len(body) < 4 {
-		return false
-	}
-	n := int(int32(binary.BigEndian.Uint32(body)))
-	return n >= 0 && n <= (size-4)/4
 }
 
 // shut closes the connection for the given reason.
@@ -279,15 +275,26 @@ const (
 
 var errFrameLength = errors.New("frame length out of range: not a ZooKeeper server, or a reply over the limit")
 
-// inbound cuts the incoming bytes into frames and keeps the head of each.
+// inbound cuts the incoming bytes into frames and keeps the head of each, and all
+// of those that are wanted.
 type inbound struct {
 	limit   int
-	started bool // the handshake has passed
+	wants   func(head []byte) bool // nil for none; asked of those that are longer than a head
+	started bool                   // the handshake has passed
 
 	head [4 + handshakeMax]byte
-	size int // of the frame, without its length
-	have int // bytes kept in head
-	left int // bytes of the frame that are still to come, behind its length
+	size int    // of the frame, without its length
+	have int    // bytes kept in head
+	left int    // bytes of the frame that are still to come, behind its length
+	rest []byte // of a frame that is wanted, what comes behind its head
+}
+
+// with returns all of a frame that is wanted, or no more than the head of another.
+func (in *inbound) with(head []byte) []byte {
+	if len(in.rest) == 0 {
+		return head
+	}
+	return append(bytes.Clone(head), in.rest...)
 }
 
 // feed takes in bytes and calls fn with the head of each frame that is
@@ -307,7 +314,11 @@ func (in *inbound) feed(p []byte, fn func(head []byte) error) error {
 			continue
 		}
 		n := min(len(p), in.left)
-		in.have += copy(in.head[in.have:], p[:n])
+		kept := copy(in.head[in.have:], p[:n])
+		in.have += kept
+		if kept < n && in.wants != nil && in.wants(in.head[4:]) {
+			in.rest = append(in.rest, p[kept:n]...)
+		}
 		in.left -= n
 		p = p[n:]
 		if in.left == 0 {
@@ -316,6 +327,7 @@ func (in *inbound) feed(p []byte, fn func(head []byte) error) error {
 			if err := fn(head); err != nil {
 				return err
 			}
+			in.rest = nil
 		}
 	}
 	return nil
