@@ -39,7 +39,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	client, err := recipes.Dial(ctx, *connect)
+	client, err := recipes.Dial(ctx, *connect, recipes.WithIdentity(*id))
 	if err == nil {
 		defer client.Close()
 		err = (&process{client: client, id: *id, count: *count}).run(ctx)
@@ -107,7 +107,9 @@ func (p *process) follow(ctx context.Context, session *recipes.Session) error {
 	}
 }
 
-// share is the plan: every process makes the same of the same members.
+// share is the plan: every process makes the same of the same members. One that
+// moves fewer partitions when a process comes or goes would do as well: that none
+// has two owners is not the plan's business.
 func share(self string, members []string, count int) map[int]bool {
 	slices.Sort(members)
 	mine := make(map[int]bool)
