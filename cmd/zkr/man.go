@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -124,7 +123,7 @@ func (r *roff) entry(term, kind, meaning string) {
 	if kind != "" {
 		fmt.Fprintf(r, " \\fI%s\\fR", escaped(kind))
 	}
-	io.WriteString(r, "\n")
+	r.WriteString("\n")
 	r.text(strings.ReplaceAll(meaning, "\n", " "))
 }
 
@@ -133,7 +132,7 @@ func (r *roff) text(line string) {
 	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
 		line = `\&` + line
 	}
-	io.WriteString(r, line+"\n")
+	r.WriteString(line+"\n")
 }
 
 // manual is the long help: paragraphs, of which those that are indented are kept
@@ -141,21 +140,21 @@ func (r *roff) text(line string) {
 func (r *roff) manual(long string) {
 	for i, paragraph := range strings.Split(strings.Trim(long, "\n"), "\n\n") {
 		if i > 0 {
-			io.WriteString(r, ".PP\n")
+			r.WriteString(".PP\n")
 		}
 		kept := strings.HasPrefix(paragraph, "    ")
 		if kept {
-			io.WriteString(r, ".nf\n.RS 4\n")
+			r.WriteString(".nf\n.RS 4\n")
 		}
 		for line := range strings.Lines(paragraph) {
 			if kept {
-				io.WriteString(r, `\&`+escaped(strings.TrimRight(strings.TrimPrefix(line, "    "), "\n"))+"\n")
+				r.WriteString(`\&`+escaped(strings.TrimRight(strings.TrimPrefix(line, "    "), "\n"))+"\n")
 			} else {
 				r.text(line)
 			}
 		}
 		if kept {
-			io.WriteString(r, ".RE\n.fi\n")
+			r.WriteString(".RE\n.fi\n")
 		}
 	}
 }
