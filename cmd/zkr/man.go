@@ -132,7 +132,7 @@ func (r *roff) text(line string) {
 	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
 		line = `\&` + line
 	}
-	r.WriteString(line+"\n")
+	r.WriteString(line + "\n")
 }
 
 // manual is the long help: paragraphs, of which those that are indented are kept
@@ -148,7 +148,7 @@ func (r *roff) manual(long string) {
 		}
 		for line := range strings.Lines(paragraph) {
 			if kept {
-				r.WriteString(`\&`+escaped(strings.TrimRight(strings.TrimPrefix(line, "    "), "\n"))+"\n")
+				r.WriteString(`\&` + escaped(strings.TrimRight(strings.TrimPrefix(line, "    "), "\n")) + "\n")
 			} else {
 				r.text(line)
 			}
