@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"net"
 	"slices"
@@ -43,7 +42,9 @@ func (d *doctor) server(ctx context.Context, addr, chroot string) (server, error
 		d.fault(addr, "credentials", "it refuses those of --auth-file")
 		return s, nil
 	case errors.Is(err, recipes.ErrNotConnected):
-		d.fault(addr, "session", "%s", d.whyNoSession(ctx, s, srvr, err))
+		if s.mode != "read-only" { // which readSrvr has told
+			d.fault(addr, "session", "%s", d.whyNoSession(ctx, s, srvr, err))
+		}
 		return s, nil
 	case err != nil:
 		return s, err
@@ -88,7 +89,7 @@ func (d *doctor) readSrvr(s *server, srvr string) {
 	s.version, _, _ = strings.Cut(version, "-")
 	switch {
 	case s.mode == "read-only":
-		d.fault(s.addr, "mode", "it is read-only: it has lost the others, and no lock can be had from it")
+		d.fault(s.addr, "mode", "it is read-only: it has lost the others, begins no session, and no lock can be had from it")
 	case s.mode != "":
 		d.ok(s.addr, "mode", "%s, version %s", s.mode, s.version)
 	}
@@ -106,8 +107,6 @@ func (d *doctor) whyNoSession(ctx context.Context, s server, srvr string, err er
 		return "it speaks TLS, and was spoken to without: use --tls, with --tls-ca where its certificate is your own"
 	}
 	switch {
-	case s.mode == "read-only":
-		return "it begins none, being read-only"
 	case strings.Contains(srvr, "not currently serving requests"):
 		return "it runs, but serves nobody: it has found no majority of the others"
 	case s.mode != "" || strings.Contains(srvr, "whitelist"):
@@ -125,35 +124,6 @@ func speaksTLS(ctx context.Context, addr string) bool {
 	}
 	alert := tls.AlertError(0)
 	return errors.As(err, &alert) || strings.Contains(err.Error(), "remote error: tls:")
-}
-
-// whyNoTLS explains why a server cannot be spoken to in TLS; "" if it can.
-func (d *doctor) whyNoTLS(ctx context.Context, addr string, sessionErr error) string {
-	conn, err := d.open(ctx, addr)
-	var (
-		plainText tls.RecordHeaderError
-		authority x509.UnknownAuthorityError
-		hostname  x509.HostnameError
-		invalid   x509.CertificateInvalidError
-	)
-	switch {
-	case err == nil:
-		conn.Close()
-		// In TLS 1.3 a server refuses a client's certificate after the handshake.
-		if text := sessionErr.Error(); strings.Contains(text, "certificate required") || strings.Contains(text, "bad certificate") || strings.Contains(text, "unknown certificate") {
-			return "it does not accept the client's certificate, or wants one: see --tls-cert and --tls-key"
-		}
-		return ""
-	case errors.As(err, &authority):
-		return "its certificate is signed by none that is trusted here: see --tls-ca"
-	case errors.As(err, &hostname):
-		return "its certificate is for another name (" + hostname.Error() + "): see --tls-server-name"
-	case errors.As(err, &invalid):
-		return "its certificate is not valid: " + invalid.Error()
-	case errors.As(err, &plainText) || d.speaksPlain(ctx, addr):
-		return "it speaks no TLS there: leave --tls away, or take its secure port"
-	}
-	return "no TLS comes about: " + err.Error()
 }
 
 // speaksPlain reports whether a server answers without TLS.

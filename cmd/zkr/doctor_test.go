@@ -101,7 +101,8 @@ func TestDoctorNamesTheFaultOfAServer(t *testing.T) {
 	generous := zktest.Start(t, zktest.WithTick(session/8), zktest.WithSessionTimeouts(2*session, 4*session))
 	closed := front(t, func(net.Conn) {})
 	http := front(t, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") })
-	heavySession := "Session Sets (1)/(1):\n\nSessions with Ephemerals (2):\n0x1001:\n" + strings.Repeat("\t/locks/"+strings.Repeat("x", 100)+"\n", 6000) + "0x1002:\n\t/a\n"
+	heavySession := "Session Sets (1)/(1):\n\nSessions with Ephemerals (2):\n0x1002:\n\t/a\n0x1001:\n" + strings.Repeat("\t/locks/"+strings.Repeat("x", 100)+"\n", 6000) +
+		"Connections dump\nConnections Sets (1)/(1):\n1 expire at Tue Dec 01 02:40:00 UTC 2026:\n\tip: /127.0.0.1:5 sessionId: 0x1002\n"
 	for name, test := range map[string]struct {
 		addr string
 		args []string
@@ -115,7 +116,7 @@ func TestDoctorNamesTheFaultOfAServer(t *testing.T) {
 		"plain server, TLS client":  {addr, []string{"--tls"}, "session: it speaks no TLS there"},
 		"certificate not trusted":   {secure, []string{"--tls-server-name", "localhost"}, "session: its certificate is signed by none that is trusted here: see --tls-ca"},
 		"certificate of another":    {secure, []string{"--tls-ca", server.cert, "--tls-server-name", "zk.example"}, "see --tls-server-name"},
-		"certificate wanted":        {strict, []string{"--tls-ca", server.cert, "--tls-server-name", "localhost"}, "see --tls-cert and --tls-key"},
+		"certificate wanted":        {strict, []string{"--tls-ca", server.cert, "--tls-server-name", "localhost"}, "it wants a client's certificate: see --tls-cert and --tls-key"},
 		"session limit too low":     {limited.Addrs()[0], nil, "timeout: it grants 1s, not the 2s of --session-timeout"},
 		"read-only server":          {saying(t, "", map[string]string{"srvr": srvr("3.8.0", "read-only")}), nil, "mode: it is read-only"},
 		"no majority":               {saying(t, "", map[string]string{"srvr": "This ZooKeeper instance is not currently serving requests\n"}), nil, "it has found no majority of the others"},

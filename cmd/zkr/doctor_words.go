@@ -109,7 +109,7 @@ const heavy = 512 << 10
 func readDump(r io.Reader) (big []bigSession, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 2<<20) // a path can be as long as a request
-	inEphemerals := false
+	seen, inEphemerals := false, false
 	var now bigSession
 	done := func() {
 		if now.bytes > heavy && len(big) < maxNamed {
@@ -121,7 +121,7 @@ func readDump(r io.Reader) (big []bigSession, err error) {
 		path, isPath := strings.CutPrefix(line, "\t")
 		switch {
 		case strings.HasPrefix(line, "Sessions with Ephemerals"):
-			inEphemerals = true
+			seen, inEphemerals = true, true
 		case !inEphemerals:
 		case isPath:
 			now.nodes++
@@ -129,10 +129,12 @@ func readDump(r io.Reader) (big []bigSession, err error) {
 		case strings.HasPrefix(line, "0x"):
 			done()
 			now = bigSession{id: strings.TrimSuffix(line, ":")}
+		default: // connections come next
+			inEphemerals = false
 		}
 	}
 	done()
-	if err := lines.Err(); err != nil || inEphemerals {
+	if err := lines.Err(); err != nil || seen {
 		return big, err
 	}
 	return nil, errNotAllowed

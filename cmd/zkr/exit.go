@@ -113,4 +113,9 @@ func explain(err error) string {
 	return plainLines(msg)
 }
 
-var packages = strings.NewReplacer("recipes: ", "", "lock: ", "", "election: ", "", "exec: ", "", "zktest: ", "")
+// What the library calls by the fields of its configurations are flags here.
+var packages = strings.NewReplacer(
+	"see RootCAs of the TLS configuration", "see --tls-ca",
+	"see ServerName of the TLS configuration", "see --tls-server-name",
+	"see Certificates of the TLS configuration", "see --tls-cert and --tls-key",
+	"recipes: ", "", "lock: ", "", "election: ", "", "exec: ", "", "zktest: ", "")

@@ -34,6 +34,7 @@ type Server struct {
 
 	// What follows is unset for an external server.
 	client, quorum, election *ports.Port
+	secure                   *ports.Port // unset until ServeTLS
 	dir                      string
 
 	mu     sync.Mutex // guards what follows
@@ -124,7 +125,12 @@ func (s *Server) Launch(ctx context.Context) error {
 	if err := s.write(); err != nil {
 		return fmt.Errorf("zkserver: %s: %w", s, err)
 	}
-	proc, err := s.ens.launcher.launch(ctx, spec{
+	// Configure may have made it another version than that of the others.
+	launcher, err := newLauncher(s.cfg.Provider, s.cfg.Version)
+	if err != nil {
+		return err
+	}
+	proc, err := launcher.launch(ctx, spec{
 		name: s.String(), dir: s.dir, config: s.configFile(), log: s.logFile(), jvm: s.cfg.flags(),
 	})
 	if err != nil {
@@ -260,7 +266,7 @@ func (s *Server) close() error {
 	for _, p := range proxies {
 		p.Close()
 	}
-	for _, port := range []*ports.Port{s.client, s.quorum, s.election} {
+	for _, port := range []*ports.Port{s.client, s.quorum, s.election, s.secure} {
 		if port != nil {
 			port.Release()
 		}
