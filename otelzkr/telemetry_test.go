@@ -184,7 +184,7 @@ func (b *bench) spans() (all []span) {
 		}
 		kvs := make(map[string]string)
 		for _, kv := range s.Attributes() {
-			kvs[string(kv.Key)] = kv.Value.Emit()
+			kvs[string(kv.Key)] = kv.Value.String()
 		}
 		all = append(all, span{s.Name(), names[s.Parent().SpanID()], s.EndTime().Sub(s.StartTime()), s.Status().Code, kvs})
 	}
