@@ -15,23 +15,10 @@ import (
 	"github.com/zkrecipes/zkrecipes/internal/docpages"
 )
 
-// scriptOfThePage is what docs/fencing.md shows for zkr lock to run.
-func scriptOfThePage(t *testing.T) string {
-	t.Helper()
-	for _, p := range docpages.Read(t, "../..") {
-		for _, b := range p.Blocks {
-			if p.Name == "docs/fencing.md" && strings.Contains(b.Text, "ZKR_FENCING_TOKEN") {
-				return b.Text
-			}
-		}
-	}
-	require.FailNow(t, "no script in docs/fencing.md")
-	return ""
-}
-
-// The page says that either of two command lines may stand there.
+// What docs/fencing.md shows for zkr lock to run. The page says that either of two
+// command lines may stand there.
 func TestScriptOfThePageIsRefusedUnderAnOlderToken(t *testing.T) {
-	script := scriptOfThePage(t)
+	script := docpages.Find(t, "../..", "docs/fencing.md", "ZKR_FENCING_TOKEN").Text
 	t.Run("psql", func(t *testing.T) {
 		folder := t.TempDir()
 		db := database.Open(t, sqlfence.PostgreSQL)

@@ -55,6 +55,20 @@ func Read(t testing.TB, root string) []Page {
 	return pages
 }
 
+// Find returns the first block of a page in which the text stands.
+func Find(t testing.TB, root, page, text string) Block {
+	t.Helper()
+	for _, p := range Read(t, root) {
+		for _, b := range p.Blocks {
+			if p.Name == page && strings.Contains(b.Text, text) {
+				return b
+			}
+		}
+	}
+	t.Fatalf("docpages: no block of %s has %q", page, text)
+	return Block{}
+}
+
 var fence = regexp.MustCompile("^```(\\w*)$")
 
 func parse(name, text string) Page {

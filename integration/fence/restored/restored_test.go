@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/zkrecipes/zkrecipes/fence"
 	"github.com/zkrecipes/zkrecipes/integration/zkserver"
+	"github.com/zkrecipes/zkrecipes/internal/docpages"
 	"github.com/zkrecipes/zkrecipes/lock"
 	"github.com/zkrecipes/zkrecipes/recipes"
 )
@@ -170,11 +172,16 @@ func restore(t *testing.T, s *zkserver.Server, kept map[string][]byte) {
 }
 
 // setEpoch makes the server begin an epoch later than the given one when it is
-// started.
+// started, by what docs/restored-ensembles.md says to do. The servers' user is that
+// of the test.
 func setEpoch(t *testing.T, s *zkserver.Server, epoch int64) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(version2(s), 0o755))
-	for _, name := range []string{"acceptedEpoch", "currentEpoch"} {
-		require.NoError(t, os.WriteFile(filepath.Join(version2(s), name), []byte(fmt.Sprint(epoch)), 0o644))
-	}
+	page := docpages.Find(t, "../../..", "docs/restored-ensembles.md", "acceptedEpoch").Text
+	script := strings.Replace(page, "chown zookeeper: ", "ls ", 1)
+	require.NotEqual(t, page, script)
+	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-u", "-c", script)
+	cmd.Env = append(os.Environ(), "DATADIR="+filepath.Dir(version2(s)), fmt.Sprint("E=", epoch))
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }
