@@ -169,32 +169,3 @@ func (s *Session) results(ops []Op, res []zk.MultiResponse, err error) []Result 
 	}
 	return out
 }
-
-// errMisfit is what a reply to a transaction comes to that does not answer it.
-// Whether the transaction was executed is open then.
-var errMisfit = errors.New("reply does not fit the transaction")
-
-// transact runs a transaction, and looks at the shape of the reply before
-// anybody relies on it.
-func transact(z *zk.Conn, reqs ...any) ([]zk.MultiResponse, error) {
-	res, err := z.Multi(reqs...)
-	if err != nil {
-		return res, err
-	}
-	if len(res) != len(reqs) {
-		return nil, errMisfit
-	}
-	for i, req := range reqs {
-		switch req.(type) {
-		case *zk.CreateRequest:
-			if res[i].String == "" {
-				return nil, errMisfit
-			}
-		case *zk.SetDataRequest:
-			if res[i].Stat == nil {
-				return nil, errMisfit
-			}
-		}
-	}
-	return res, nil
-}

@@ -211,7 +211,7 @@ func (s *Session) createEphemeral(ctx context.Context, path string, data []byte,
 
 func (s *Session) create(ctx context.Context, late func(string, error), path string, data []byte, mode Mode, acl []ACL) (string, error) {
 	return write(ctx, s, late, func(z *zk.Conn) (string, error) {
-		return z.Create(s.abs(path), data, mode.flags(), toZK(acl))
+		return createOne(z, &zk.CreateRequest{Path: s.abs(path), Data: data, Flags: mode.flags(), Acl: toZK(acl)})
 	})
 }
 

@@ -137,7 +137,7 @@ func (s *Session) tryProtected(ctx context.Context, p Protected, uuid string, co
 	return write(ctx, s, late, func(z *zk.Conn) (*Created, error) {
 		o := &Owned{s: s, sent: s.now(), reserved: cost}
 		if !p.TouchDir {
-			created, err := z.Create(node.Path, node.Data, node.Flags, node.Acl)
+			created, err := createOne(z, node)
 			if err != nil {
 				return nil, err
 			}
