@@ -99,6 +99,8 @@ func refusalHint(cfg *tls.Config, alert string) string {
 	switch {
 	case strings.Contains(alert, "handshake failure"):
 		return "the server wants a client's certificate, see Certificates of the TLS configuration, or another version of TLS"
+	case strings.Contains(alert, "protocol version"):
+		return "the server takes no version of TLS that this side does, see MinVersion and MaxVersion of the TLS configuration"
 	case !strings.Contains(alert, "certificate"):
 		return "" // it may be about something that passes
 	case len(cfg.Certificates) == 0 && cfg.GetClientCertificate == nil:

@@ -13,7 +13,7 @@ import (
 // ServeTLS restarts the server with a port for TLS beside its client port, and
 // returns the address, which has no proxy before it. identity is the server's
 // certificate and key, trust is whose clients it lets in, all in PEM; it lets in
-// nobody without a certificate. A further call changes both.
+// nobody without a certificate. It speaks TLS 1.2. A further call changes both.
 func (s *Server) ServeTLS(ctx context.Context, identity, trust []byte) (addr string, err error) {
 	if s.ens.external() {
 		return "", ErrNoControl
