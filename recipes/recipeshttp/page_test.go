@@ -102,7 +102,7 @@ func TestCallIsListedWithItsPlaceUntilItReturns(t *testing.T) {
 		require.Equal(t, 2, s.Waiting.Total)
 		for i, w := range s.Waiting.Rows {
 			require.Equal(t, i+1, w.Position)
-			require.InDelta(t, 1-i, w.Waiting, 0.001, "the longest wait is the first")
+			require.InDelta(t, 1-i, w.Waiting, 0.001)
 			require.True(t, w.Queued)
 			require.Equal(t, "other", w.First.Identity)
 			require.True(t, w.First.Holds)

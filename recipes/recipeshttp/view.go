@@ -123,7 +123,7 @@ func (p *Page) view(now time.Time) *view {
 		calls = append(calls, newWaits(c, now))
 	}
 	v.Waiting = newList(calls, func(a, b waits) int {
-		return cmp.Or(cmp.Compare(b.WaitsFor, a.WaitsFor), cmp.Compare(a.Path, b.Path))
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Position, b.Position), cmp.Compare(b.WaitsFor, a.WaitsFor))
 	})
 	v.Events = newestFirst(&p.routine, &p.troubles)
 	v.Counts = p.counts
