@@ -15,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -223,7 +224,12 @@ type checker struct {
 // that blocks may import.
 func newChecker(t *testing.T) *checker {
 	t.Helper()
-	args := append([]string{"list", "-export", "-deps", "-json=ImportPath,Export", "testing", "testing/synctest", "github.com/stretchr/testify/require", "cmp", "./..."}, known...)
+	// As this test was, so that it is there already.
+	race := "-race=false"
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		race = "-race"
+	}
+	args := append([]string{"list", race, "-export", "-deps", "-json=ImportPath,Export", "testing", "testing/synctest", "github.com/stretchr/testify/require", "cmp", "./..."}, known...)
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
