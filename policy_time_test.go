@@ -34,6 +34,7 @@ var readsWall = map[string]string{
 	"recipes/contender.go": "when a contender came, as a server says; shown to people",
 
 	"cmd/zkr/contenders.go": "when a contender came, as a server says; shown to people",
+	"cmd/zkr/doctor_tls.go": "until when a certificate is valid, as it says; shown to people",
 
 	"examples/cron/main.go": "which night it is, where that is not told",
 }
