@@ -220,6 +220,13 @@ func WithPersistentParents() Option {
 }
 
 // WithLogger sets where to log. By default nothing is logged.
+//
+// What somebody ought to look at is a warning: a session that is suspended or lost, a
+// lease that is lost, a release or another deletion that failed, a znode that keeps
+// peers waiting, a leader's function that goes on. Sessions that begin, go on and are
+// closed are information; grants and releases are for debugging. Records have the
+// path, the token and the session that they are about. A session's id is as good as
+// its password to whoever can reach the servers: see SECURITY.md.
 func WithLogger(l *slog.Logger) Option {
 	return option(func(c *config) error {
 		if l == nil {
