@@ -26,12 +26,14 @@ var readsClock = map[string]string{
 	"recipes/recipeshttp/trace.go": "since when something waits or is as it is; shown to people",
 
 	"recipes/clock.go": "the clock of leases, by time.Since alone",
+	"recipes/tls.go":   "whether a certificate has expired, to say so",
 }
 
 // readsWall says where a wall time may be read or made, by file.
 var readsWall = map[string]string{
 	"recipes/types.go":     "when a znode was made and changed, as a server says; shown to people",
 	"recipes/contender.go": "when a contender came, as a server says; shown to people",
+	"recipes/tls.go":       "until when a certificate is valid, as it says; shown to people",
 
 	"cmd/zkr/contenders.go": "when a contender came, as a server says; shown to people",
 	"cmd/zkr/doctor_tls.go": "until when a certificate is valid, as it says; shown to people",
