@@ -55,6 +55,7 @@ func commands() []command {
 		revokeCommand(),
 		breakCommand(),
 		doctorCommand(),
+		benchCommand(),
 		fenceCommand(),
 		demoCommand(),
 		testserverCommand(),

@@ -51,7 +51,7 @@ func TestCommandsOfThePagesAreCommandsOfZkr(t *testing.T) {
 		require.NoError(t, err, "%s: zkr %q", call.Page, call.Words)
 	}
 	require.Greater(t, len(all), 40)
-	for _, name := range []string{"ls", "queue", "watch", "revoke", "break", "doctor", "completion"} {
+	for _, name := range []string{"ls", "queue", "watch", "revoke", "break", "doctor", "bench", "completion"} {
 		require.True(t, slices.ContainsFunc(all, func(c docpages.Command) bool {
 			return c.Words[0] == name && c.Page == "docs/zkr.md"
 		}), name)

@@ -48,8 +48,8 @@ finding, and exits with 82 if one of them is a fault:
 
 Servers: whether they can be reached, speak TLS or not as they are spoken to, accept
 the credentials and begin a session; the timeout that they grant against
---session-timeout; how long a read and a write take; and, as far as their four-letter
-words srvr, conf and dump are allowed (4lw.commands.whitelist), mode, version,
+--session-timeout; how long a read and a write take; mode and version; and, as far
+as the four-letter words conf and dump are allowed (4lw.commands.whitelist),
 tickTime against --tick, and sessions that own so many ephemeral znodes that their end
 could stop the ensemble.
 

@@ -131,6 +131,26 @@ func TestDemoOnARealEnsembleShowsWhatItPromisesAndLeavesNothingBehind(t *testing
 	}
 }
 
+func TestBenchOnARealEnsembleMeasuresAndLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	e := zkserver.Shared(t)
+	w := start(t, "bench", "--connect", e.Connect(), "--rounds", "50", "--for", patience.String())
+	require.Equal(t, 0, exit(t, w), w.Stderr())
+	said := strings.Join(lines(t, w), "\n")
+	require.Regexp(t, `(?s)write +50 .*floor +50 .*lock +50 .* of the floor\nhand-over +50 `, said)
+	t.Log(said)
+	c, err := recipes.Dial(within(t, patience), e.Connect())
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	session, err := c.Session(within(t, patience))
+	require.NoError(t, err)
+	names, _, err := session.Children(within(t, patience), "/")
+	require.NoError(t, err)
+	for _, name := range names {
+		require.NotContains(t, name, "zkr-bench")
+	}
+}
+
 func number(t *testing.T, s string) int64 {
 	t.Helper()
 	n, err := strconv.ParseInt(s, 10, 64)
