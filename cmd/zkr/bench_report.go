@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
@@ -69,7 +71,8 @@ func (b *bencher) print(rows []benchJSON) error {
 		}
 		return nil
 	}
-	w := tabwriter.NewWriter(b.env.stdout, 0, 0, 2, ' ', 0)
+	var text bytes.Buffer
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\tROUNDS\tP50\tP95\tP99\tMAX\t")
 	for _, row := range rows {
 		more := ""
@@ -78,5 +81,11 @@ func (b *bencher) print(rows []benchJSON) error {
 		}
 		fmt.Fprintf(w, "%s\t%d\t%.2f ms\t%.2f ms\t%.2f ms\t%.2f ms\t%s\n", row.Case, row.Rounds, row.P50, row.P95, row.P99, row.Max, more)
 	}
-	return w.Flush()
+	_ = w.Flush() // to memory
+	for line := range strings.Lines(text.String()) {
+		if _, err := fmt.Fprintln(b.env.stdout, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }

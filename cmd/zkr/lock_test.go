@@ -166,7 +166,7 @@ func TestOutageThatLastsIsToldWhateverElseIsNot(t *testing.T) {
 	quiet := zkrLock(t, srv, "--quiet", "--", "echo", "ran")
 	bounded := zkrLock(t, srv, "--wait", "3s", "--", "echo", "ran")
 	bounded.stderr.await("waiting at position")
-	require.Eventually(t, func() bool { return len(srv.Children(path)) == 3 }, patience, time.Millisecond, "the quiet one waits too")
+	require.Eventually(t, func() bool { return len(srv.Children(path)) == 3 }, patience, session/100, "the quiet one waits too")
 	srv.Down()
 	require.Equal(t, exitNotAcquired, bounded.exit())
 	require.Regexp(t, "was not acquired within 3s.*; there is no connection to the servers 127.0.0.1:", bounded.stderr.rest())
