@@ -33,4 +33,16 @@
 // The znodes are those of Apache Curator's DistributedBarrier and
 // DistributedDoubleBarrier and of kazoo's Barrier and DoubleBarrier. Theirs and
 // ours wait for each other; their own flaws stay theirs.
+//
+// That goes for more participants than n, too: whoever comes when a round is under
+// way joins it, and none of ours goes out before all who are in have set out. But
+// theirs join without a trace, and wait on their way out until nobody is there; and
+// kazoo's take away what tells that a round is under way as soon as one of them
+// sets out. So ours wait on their way out for all of theirs that were there, and
+// with kazoo's for all of ours, too, whether these have got in or not; and theirs
+// wait for who has come for the next round. In this way some may wait for each
+// other until a context of ours ends, or a time limit of theirs. Then the others go
+// on: give both calls a deadline there, and enter again. A kazoo that comes just as
+// a round ends may wait for ever (2.8), and then all others wait for it until their
+// deadlines.
 package barrier

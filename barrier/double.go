@@ -36,8 +36,8 @@ const (
 // turns; entering twice is a mistake that panics.
 //
 // Participants are ephemeral children of path, and the round is on while there is
-// a child by the name of ready. Who joins writes to that one, so that it tells who
-// is in: those who are older than its last change.
+// a child by the name of ready. Who joins makes that one anew, so that it tells who
+// is in: those who are older.
 type Double struct {
 	c           *recipes.Client
 	path, ready string
@@ -146,7 +146,7 @@ func (d *Double) name(own *recipes.Owned) string { return own.Path()[len(d.path)
 // number.
 func (d *Double) nodeName() string { return d.id + memberTag }
 
-// isIn reports whether a participant is in, by the last write to ready.
+// isIn reports whether a participant is in, by the transaction that made ready.
 func isIn(participant recipes.Stat, written int64) bool { return participant.Czxid < written }
 
 // clear deletes a ready that nobody of its round has seen to. Its version tells
@@ -194,7 +194,7 @@ func (d *Double) restore(ctx context.Context, s *recipes.Session, made int64) er
 	return err
 }
 
-// writeReady lets all in who are there.
+// writeReady tells which ready it was that is deleted behind it.
 func (d *Double) writeReady(version int32) recipes.Op {
 	return recipes.SetOp(d.ready, []byte(d.c.Identity()), version)
 }
@@ -202,4 +202,23 @@ func (d *Double) writeReady(version int32) recipes.Op {
 // makeReady begins a round.
 func (d *Double) makeReady(s *recipes.Session) recipes.Op {
 	return recipes.CreateOp(d.ready, []byte(d.c.Identity()), recipes.Persistent, s.ParentACL())
+}
+
+// maxVersion bounds how often the new ready of who joins is written to. Its version
+// begins anew there: nobody is so slow that so many join between its look and its
+// transaction.
+const maxVersion = 64
+
+// remakeReady lets all in who are there. The version is another one than before,
+// which tells those who are about to end the round.
+//
+// A write to the old one would do as well, but for kazoo's: on its way out it may
+// wait for the deletion of ready, which it takes for a participant, and any other
+// event costs it its watch, so that it waits for ever.
+func (d *Double) remakeReady(s *recipes.Session, old recipes.Stat) []recipes.Op {
+	ops := []recipes.Op{recipes.DeleteOp(d.ready, old.Version), d.makeReady(s)}
+	for range 1 + old.Version%maxVersion {
+		ops = append(ops, d.writeReady(-1))
+	}
+	return ops
 }

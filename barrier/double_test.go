@@ -828,6 +828,28 @@ func TestDoubleWithPeers(t *testing.T) {
 	})
 }
 
+// kazoo takes ready for a participant, so that it may wait on its way out for the
+// deletion of that; and another event would cost it its watch.
+func TestWhoJoinsIsSeenToDeleteReady(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		ps := several(t, srv, 4, 2)
+		enterAll(t, ps[:2]...)
+		peer := zkrtest.Session(t, zkrtest.Dial(t, srv))
+		for _, p := range ps[2:] {
+			_, there, watch, err := peer.ExistsWatch(t.Context(), path+"/ready")
+			require.NoError(t, err)
+			require.True(t, there)
+			require.NoError(t, p.Enter(t.Context()))
+			synctest.Wait()
+			require.True(t, watch.Deleted())
+			watch.Stop()
+			require.Contains(t, children(srv), "ready")
+		}
+		leaveAll(t, ps...)
+		require.Empty(t, children(srv))
+	})
+}
+
 // Rounds follow each other as fast as they can, under cuts and lost events, and
 // none overtakes another.
 func TestRoundsFollowEachOther(t *testing.T) {

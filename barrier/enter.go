@@ -116,10 +116,10 @@ func (e *entry) complete(ctx context.Context, there []string) (in bool, err erro
 	return false, err
 }
 
-// join decides about a ready that is there. Whoever came before it was last
-// written to is in. Who came since joins the round by writing to it, in one
-// transaction with a check that somebody is still there who is in. Where nobody
-// is, all of the round have left or died, and nobody has deleted its ready.
+// join decides about a ready that is there. Whoever came before it is in. Who came
+// since joins the round by making it anew, in one transaction with a check that
+// somebody is still there who is in. Where nobody is, all of the round have left or
+// died, and nobody has deleted its ready.
 func (e *entry) join(ctx context.Context, ready recipes.Stat) (in bool, err error) {
 	if e.own.Token() < fence.Token(ready.Mzxid) {
 		return true, nil
@@ -137,22 +137,23 @@ func (e *entry) join(ctx context.Context, ready recipes.Stat) (in bool, err erro
 			return false, err
 		}
 		if ok && isIn(stat, ready.Mzxid) {
-			return e.joinWith(ctx, name)
+			return e.joinWith(ctx, name, ready)
 		}
 	}
 	return false, e.d.clear(ctx, e.s, ready)
 }
 
-// joinWith joins the round of one who is in. Where that one, or ready, has gone
-// meanwhile it is time for another look.
-func (e *entry) joinWith(ctx context.Context, name string) (in bool, err error) {
-	_, err = e.s.Multi(ctx, recipes.CheckOp(e.d.child(name), -1), e.d.writeReady(-1))
+// joinWith joins the round of one who is in. Where that one has gone meanwhile, or
+// ready is another one, it is time for another look.
+func (e *entry) joinWith(ctx context.Context, name string, ready recipes.Stat) (in bool, err error) {
+	ops := append([]recipes.Op{recipes.CheckOp(e.d.child(name), -1)}, e.d.remakeReady(e.s, ready)...)
+	_, err = e.s.Multi(ctx, ops...)
 	switch {
 	case err == nil:
 		return true, nil
 	case ctx.Err() != nil:
 		return false, err
-	case errors.Is(err, recipes.ErrNoNode), errors.Is(err, recipes.ErrOutcomeUnknown):
+	case errors.Is(err, recipes.ErrNoNode), errors.Is(err, recipes.ErrBadVersion), errors.Is(err, recipes.ErrOutcomeUnknown):
 		return false, nil
 	}
 	return false, err

@@ -120,26 +120,31 @@ func theirParticipant(t *testing.T, p *peers.Peer, name, path string, n int) par
 	}
 }
 
-// together has all go through in that order, in and out, and states that nobody
-// passed before the last one came.
+func (p participant) goIn() awaiting  { return p.enter() }
+func (p participant) goOut() awaiting { return p.leave() }
+
+// together has all go through in that order, in and out.
 func together(t *testing.T, order []participant) {
 	t.Helper()
-	pass := func(step func(participant) awaiting) {
-		t.Helper()
-		var all []awaiting
-		for _, p := range order[:len(order)-1] {
-			all = append(all, step(p))
-		}
-		settled()
-		last := peers.Now()
-		all = append(all, step(order[len(order)-1]))
-		for _, await := range all {
-			require.Greater(t, await(), last)
-		}
-	}
-	pass(func(p participant) awaiting { return p.enter() })
+	passTogether(t, order, participant.goIn)
 	time.Sleep(work)
-	pass(func(p participant) awaiting { return p.leave() })
+	passTogether(t, order, participant.goOut)
+}
+
+// passTogether has all go one way in that order, and states that nobody passed
+// before the last one came.
+func passTogether(t *testing.T, order []participant, step func(participant) awaiting) {
+	t.Helper()
+	var all []awaiting
+	for _, p := range order[:len(order)-1] {
+		all = append(all, step(p))
+	}
+	settled()
+	last := peers.Now()
+	all = append(all, step(order[len(order)-1]))
+	for _, await := range all {
+		require.Greater(t, await(), last)
+	}
 }
 
 func TestDoubleBarrierLetsBothThroughTogetherWhoeverComesFirst(t *testing.T) {

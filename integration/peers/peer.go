@@ -97,11 +97,7 @@ func (p *Peer) await(ctx context.Context, wanted func(Answer) bool) Answer {
 
 func (p *Peer) next(ctx context.Context) Answer {
 	p.t.Helper()
-	line, err := p.Receive(ctx)
-	if err != nil {
-		p.t.Fatalf("peers: %v", err)
-	}
-	a, err := parse(line)
+	a, err := p.Next(ctx)
 	if err != nil {
 		p.t.Fatalf("peers: %v", err)
 	}
@@ -109,6 +105,16 @@ func (p *Peer) next(ctx context.Context) Answer {
 		p.t.Fatalf("peers: %s failed:\n%s", a.Name, p.Stderr())
 	}
 	return a
+}
+
+// Next returns the next answer, also that of a failure, to a goroutine other than
+// the test's, or where none may come.
+func (p *Peer) Next(ctx context.Context) (Answer, error) {
+	line, err := p.Receive(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	return parse(line)
 }
 
 // Rest returns the answers of a peer that has ended.
