@@ -2,9 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/zkrecipes/zkrecipes/fence"
@@ -60,30 +58,6 @@ func sessionID(id int64) string {
 		return "none"
 	}
 	return fmt.Sprintf("%#x", uint64(id))
-}
-
-// printQueue writes a site and its places for people.
-func printQueue(w io.Writer, s *site, now time.Time) error {
-	if _, err := fmt.Fprintln(w, headline(s)); err != nil || len(s.places) == 0 {
-		return err
-	}
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "#\tSTATE\tIDENTITY\tTOKEN\tSESSION\tAGE\tBEHIND\tCONTENDER")
-	number := make(map[string]int, len(s.places))
-	for i, p := range s.places {
-		number[p.Path] = i + 1
-		fmt.Fprintf(tab, "%d\t%s\t%s\t%v\t%s\t%s\t%s\t%s\n", i+1, stateOf(p), who(p.Contender), tokenText(p.Token), sessionID(p.Session),
-			ageText(age(now, p.Created)), behindText(p, number), shorten(plain(nameOf(p.Path)), nodeWidth))
-	}
-	if err := tab.Flush(); err != nil {
-		return err
-	}
-	if more := s.holding + s.waiting - len(s.places); more > 0 {
-		if _, err := fmt.Fprintf(w, "and %d more\n", more); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // headline sums a site up.

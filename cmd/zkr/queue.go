@@ -74,7 +74,8 @@ func (q *queuer) run(ctx context.Context, c *recipes.Client) error {
 			_, err = fmt.Fprintf(q.env.stdout, "%s  nobody holds it, nobody waits\n", plain(q.path))
 			return err
 		}
-		return printQueue(q.env.stdout, found, now)
+		_, columns, _ := screenSize(q.env.stdout)
+		return printQueue(q.env.stdout, found, now, columns, true)
 	}
 	if found == nil {
 		return nil

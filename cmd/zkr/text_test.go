@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -43,7 +44,7 @@ func FuzzNothingReachesATerminalAsItIs(f *testing.F) {
 		_, err := out.Seek(0, io.SeekStart)
 		require.NoError(t, err)
 		e := env{stdout: out, stderr: out}
-		require.NoError(t, printQueue(out, s, now))
+		require.NoError(t, printQueue(out, s, now, 0, true))
 		for _, json := range []bool{false, true} {
 			require.NoError(t, (&lister{env: e, json: json}).print(s))
 			lines := &lineView{out: out, path: s.path, json: json}
@@ -63,5 +64,27 @@ func requireHarmless(t *testing.T, shown string) {
 	require.True(t, utf8.ValidString(shown))
 	for _, r := range shown {
 		require.False(t, unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs), "%U", r)
+	}
+}
+
+func TestQueueFitsAnEightyColumnTerminalAndStillTellsTheNamesInFull(t *testing.T) {
+	s := &site{path: "/locks/report", kind: "mutex", holding: 1, waiting: 1}
+	for i := range 2 {
+		s.places = append(s.places, queue.Place{Contender: recipes.Contender{
+			Path:     fmt.Sprintf("/locks/report/_c_2c55addc-f2c2-4cd2-89c2-6fbf32ffce31-lock-%010d", i),
+			Identity: strings.Repeat("a-long-identity-", 9), Session: 0x1a22f8af7dd0000, Token: 0xc00000a17, Holds: i == 0,
+		}})
+	}
+	for _, columns := range []int{0, 60, 80, 120, 200} {
+		for _, names := range []bool{true, false} {
+			var out strings.Builder
+			require.NoError(t, printQueue(&out, s, time.Unix(1<<31, 0), columns, names))
+			if columns > 60 {
+				require.LessOrEqual(t, widest(strings.Split(out.String(), "\n")), columns)
+			}
+			require.Contains(t, out.String(), "a-long-")
+			told := strings.Contains(out.String(), "_c_2c55addc-f2c2-4cd2-89c2-6fbf32ffce31-lock-0000000001")
+			require.Equal(t, names || columns == 0 || columns == 200, told)
+		}
 	}
 }

@@ -130,7 +130,7 @@ func (v *screenView) draw(now time.Time) error {
 	fmt.Fprintf(&text, "%s  %s\n", now.Format(time.TimeOnly), v.state)
 	if v.now == nil {
 		fmt.Fprintf(&text, "%s  nobody holds it, nobody waits\n", plain(v.path))
-	} else if err := printQueue(&text, v.now, now); err != nil {
+	} else if err := printQueue(&text, v.now, now, columns, false); err != nil {
 		return err
 	}
 	var frame strings.Builder
