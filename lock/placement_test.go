@@ -24,90 +24,9 @@ type placement struct {
 	t      testing.TB
 	srv    *zktest.Server
 	a      *party // whose requests go wrong
-	id     int64  // of its session when the fault is armed
 	ctx    context.Context
-	cancel context.CancelFunc
 	leases recipetest.Ledger
 	note   func(*recipes.Lease) // of every grant
-}
-
-// misfortune says what happens at a request, and what may come of it.
-type misfortune struct {
-	name   string
-	strike func(p *placement, h *zktest.Hook)
-
-	gives  error // what the caller may get in place of a lease
-	loses  bool  // a lease may be lost by it
-	steals bool  // a stranger ends a session or deletes a znode under a lease
-	closes bool  // the client is closed
-}
-
-var misfortunes = []misfortune{
-	{name: "request lost", strike: func(_ *placement, h *zktest.Hook) { h.DropBeforeCommit() }},
-	{name: "reply lost", strike: func(_ *placement, h *zktest.Hook) { h.DropReply() }},
-	{name: "late", strike: func(_ *placement, h *zktest.Hook) { h.Delay(100 * time.Millisecond) }},
-	{name: "answered late", strike: func(_ *placement, h *zktest.Hook) { h.DelayReply(100 * time.Millisecond) }},
-	{name: "throttled", strike: func(_ *placement, h *zktest.Hook) { h.Error(zktest.Throttled) }, gives: errAny, loses: true},
-	{name: "session moved", strike: func(_ *placement, h *zktest.Hook) { h.Error(zktest.SessionMoved) }, loses: true},
-	{name: "session expired", loses: true, steals: true, strike: func(p *placement, h *zktest.Hook) {
-		h.Call(func(zktest.Request) { p.srv.ExpireSession(p.id) })
-	}},
-	{name: "reply lost and session expired", loses: true, steals: true, strike: func(p *placement, h *zktest.Hook) {
-		h.DropReply()
-		p.srv.On(zktest.Match{Op: zktest.OpCreateSession, Session: p.id}).Optional().Call(func(zktest.Request) { p.srv.ExpireSession(p.id) })
-	}},
-	{name: "servers restarted", strike: func(p *placement, h *zktest.Hook) {
-		h.Call(func(zktest.Request) { require.NoError(p.t, p.srv.Restart()) })
-	}},
-	{name: "cancelled", gives: context.Canceled, strike: func(p *placement, h *zktest.Hook) {
-		h.Call(func(zktest.Request) { p.cancel() })
-	}},
-	{name: "cancelled and late", gives: context.Canceled, strike: func(p *placement, h *zktest.Hook) {
-		h.Call(func(zktest.Request) { p.cancel(); time.Sleep(100 * time.Millisecond) })
-	}},
-	{name: "cancelled and answered late", gives: context.Canceled, strike: func(p *placement, h *zktest.Hook) {
-		h.DelayReply(100 * time.Millisecond)
-		p.onHit(h, p.cancel)
-	}},
-	{name: "cancelled and reply lost", gives: context.Canceled, strike: func(p *placement, h *zktest.Hook) {
-		h.DropReply()
-		p.onHit(h, p.cancel)
-	}},
-	{name: "closed", gives: recipes.ErrClosed, loses: true, closes: true, strike: func(p *placement, h *zktest.Hook) {
-		h.Call(func(zktest.Request) { go p.a.c.Close() })
-	}},
-	{name: "closed and reply lost", gives: recipes.ErrClosed, loses: true, closes: true, strike: func(p *placement, h *zktest.Hook) {
-		h.DropReply()
-		p.onHit(h, p.a.c.Close)
-	}},
-	{name: "znode deleted", loses: true, steals: true, strike: func(p *placement, h *zktest.Hook) {
-		h.Call(func(zktest.Request) { p.deleteOwn() })
-	}},
-	{name: "directory deleted", loses: true, steals: true, strike: func(p *placement, h *zktest.Hook) {
-		h.Call(func(zktest.Request) { _ = p.srv.DeleteAll("/locks") })
-	}},
-}
-
-var errAny = errors.New("any error of the server's")
-
-// onHit runs fn when the hook is hit, or the test is over.
-func (p *placement) onHit(h *zktest.Hook, fn func()) {
-	done := p.t.Context().Done()
-	go func() {
-		select {
-		case <-h.Hit():
-			fn()
-		case <-done:
-		}
-	}()
-}
-
-func (p *placement) deleteOwn() {
-	for _, z := range p.srv.Tree() {
-		if z.Stat.EphemeralOwner == p.id {
-			_ = p.srv.Delete(z.Path)
-		}
-	}
 }
 
 // A life is how a lock comes to be acquired.
@@ -164,49 +83,34 @@ func TestEveryFaultAtEveryRequest(t *testing.T) { strikeAll(t, lives) }
 // strikeAll goes through all lives with every misfortune at every request.
 func strikeAll(t *testing.T, lives []life) {
 	for _, life := range lives {
-		requests := 0
-		zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
-			requests = run(t, srv, life, misfortune{name: "none"}, 0)
+		most := life.small
+		if zkrtest.Full {
+			most = 1000
+		}
+		zkrtest.Befalls(t, life.name, most, func(t *testing.T, srv *zktest.Server, m zkrtest.Misfortune, n int) int {
+			return run(t, srv, life, m, n)
 		})
-		if !zkrtest.Full {
-			requests = min(requests, life.small)
-		}
-		t.Logf("%s: %d requests", life.name, requests)
-		for _, m := range misfortunes {
-			t.Run(life.name+", "+m.name, func(t *testing.T) {
-				t.Parallel()
-				for n := range requests {
-					zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
-						run(t, srv, life, m, n)
-					})
-					if t.Failed() {
-						t.Fatalf("at request %d", n)
-					}
-				}
-			})
-		}
 	}
 }
 
 // run goes through one life, and returns how many requests it took.
-func run(t *testing.T, srv *zktest.Server, life life, m misfortune, n int) int {
+func run(t *testing.T, srv *zktest.Server, life life, m zkrtest.Misfortune, n int) int {
 	p := &placement{t: t, srv: srv, a: join(t, srv)}
-	p.leases.T, p.leases.Steals = t, m.steals
+	p.leases.T, p.leases.Steals = t, m.Steals
 	p.note = p.leases.Add
-	p.ctx, p.cancel = context.WithTimeout(t.Context(), 10*T)
-	defer p.cancel()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*T)
+	defer cancel()
+	p.ctx = ctx
 	next := join(t, srv).Lock
 	if life.next != nil {
 		next = life.next(join(t, srv))
 	}
 	life.prepare(p)
-	p.id = p.a.session()
-	hook := srv.On(zktest.Match{Session: p.id, Skip: n}).Optional()
-	if m.strike == nil {
-		hook.Always().Observe()
-	} else {
-		m.strike(p, hook)
+	v := &zkrtest.Victim{
+		T: t, Srv: srv, Cable: p.a.cable, Client: p.a.c, ID: p.a.session(), Cancel: cancel, Dir: "/locks",
 	}
+	hook := srv.On(zktest.Match{Session: v.ID, Skip: n}).Optional()
+	m.Strike(v, hook)
 
 	asked := zkrtest.Go(func() (*recipes.Lease, error) { return life.ask(p) })
 	synctest.Wait()
@@ -228,30 +132,30 @@ func run(t *testing.T, srv *zktest.Server, life life, m misfortune, n int) int {
 	// makes. Only a client that could not say goodbye leaves something, until its
 	// session is over.
 	grace := 5 * time.Second
-	if m.closes || m.loses {
+	if m.Closes || m.Loses {
 		grace = T + 2*tick
 	}
-	if err := outcome(t, after, grace+2*T).Err; !m.steals || !errors.Is(err, recipes.ErrLost) {
+	if err := outcome(t, after, grace+2*T).Err; !m.Steals || !errors.Is(err, recipes.ErrLost) {
 		require.NoError(t, err)
 	}
 	time.Sleep(grace)
 	require.Empty(t, ephemerals(srv), "ghosts")
-	if !m.closes {
+	if !m.Closes {
 		requireUnused(t, p.a.c)
 	}
 	return hook.Hits()
 }
 
 // outcome checks what the caller has got.
-func (p *placement) outcome(got result, m misfortune) *recipes.Lease {
+func (p *placement) outcome(got result, m zkrtest.Misfortune) *recipes.Lease {
 	if errors.Is(got.Err, lock.ErrLocked) {
 		return nil // TryLock came too late
 	}
 	if got.Err != nil {
 		require.Nil(p.t, got.Val)
-		require.NotNil(p.t, m.gives, "%v", got.Err)
-		if !errors.Is(m.gives, errAny) {
-			require.ErrorIs(p.t, got.Err, m.gives)
+		require.NotNil(p.t, m.Gives, "%v", got.Err)
+		if !errors.Is(m.Gives, zkrtest.ErrAny) {
+			require.ErrorIs(p.t, got.Err, m.Gives)
 		}
 		return nil
 	}
@@ -272,16 +176,16 @@ func ephemerals(srv *zktest.Server) []string {
 }
 
 // hold lives with the lease for a while and gives it back.
-func (p *placement) hold(l *recipes.Lease, m misfortune) {
+func (p *placement) hold(l *recipes.Lease, m zkrtest.Misfortune) {
 	timer := time.NewTimer(T)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-l.Done():
-		require.True(p.t, m.loses, "%v", l.Err())
+		require.True(p.t, m.Loses, "%v", l.Err())
 	}
 	err := l.Release(context.Background())
-	if !m.loses {
+	if !m.Loses {
 		require.NoError(p.t, err)
 	}
 	if err != nil && !errors.Is(err, recipes.ErrLost) && !errors.Is(err, recipes.ErrClosed) {

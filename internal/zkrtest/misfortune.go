@@ -79,7 +79,8 @@ var Misfortunes = []Misfortune{
 		h.DropReply()
 		v.on(h, func() { v.cutOff(2 * Timeout) })
 	}},
-	{Name: "silent for a while", Strike: func(v *Victim, h *zktest.Hook) {
+	// A lease that is not proven yet lasts no longer.
+	{Name: "silent for a while", Loses: true, Strike: func(v *Victim, h *zktest.Hook) {
 		h.Call(func(zktest.Request) { v.silent(Timeout / 8) })
 	}},
 	{Name: "silent for long", Loses: true, Strike: func(v *Victim, h *zktest.Hook) {
