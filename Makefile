@@ -46,6 +46,10 @@ lint: ## gofmt, go vet, golangci-lint (which the first run builds: some minutes)
 tidy-check: ## fail if a go.mod or go.sum is not what go mod tidy makes
 	$(call each,go mod tidy -diff)
 
+.PHONY: vuln
+vuln: ## known vulnerabilities that the code reaches; a loud skip where the database is out of reach
+	@scripts/vuln.sh $(MODULES)
+
 .PHONY: dist
 dist: ## zkr for each platform with its manual pages, and SHA256SUMS, in dist
 	@scripts/dist.sh
