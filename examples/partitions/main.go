@@ -67,10 +67,7 @@ func (p *process) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for {
-		session, err := p.client.Session(ctx)
-		if err == nil {
-			err = p.follow(ctx, session)
-		}
+		err := p.follow(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -83,14 +80,16 @@ func (p *process) run(ctx context.Context) error {
 }
 
 // follow is a member for as long as the session lasts, and follows the plan.
-func (p *process) follow(ctx context.Context, session *recipes.Session) error {
-	for _, dir := range []string{membersPath, ownersPath} {
-		if err := session.MakePersistent(ctx, dir, nil); err != nil && !errors.Is(err, recipes.ErrNodeExists) {
-			return err
-		}
-	}
-	self, err := session.Create(ctx, membersPath+"/m-", []byte(p.id), recipes.EphemeralSequential, nil)
+func (p *process) follow(ctx context.Context) error {
+	// One whose creation was not answered is found again by its name. Left behind,
+	// it would be a member of whom nobody knows, and be given partitions.
+	self, err := p.client.CreateProtected(ctx, recipes.Protected{Dir: membersPath, Name: "m-", Data: []byte(p.id)})
 	if err != nil {
+		return err
+	}
+	defer self.Discard()
+	session := self.Session()
+	if err := session.MakePersistent(ctx, ownersPath, nil); err != nil && !errors.Is(err, recipes.ErrNodeExists) {
 		return err
 	}
 	for {
@@ -98,7 +97,7 @@ func (p *process) follow(ctx context.Context, session *recipes.Session) error {
 		if err != nil {
 			return err
 		}
-		p.take(ctx, share(path.Base(self), members, p.count))
+		p.take(ctx, share(path.Base(self.Path()), members, p.count))
 		select {
 		case <-changed.C:
 		case <-ctx.Done():

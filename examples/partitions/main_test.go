@@ -83,6 +83,19 @@ func TestPartitionsOfOneThatIsCutOffAreTakenOver(t *testing.T) {
 	})
 }
 
+// A member of whom nobody knows would be given partitions, too.
+func TestMemberWhoseCreationWasNotAnsweredIsOneMember(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := zktest.Start(t, zktest.WithInMemory())
+		lost := srv.On(zktest.Match{Op: zktest.OpCreate, Path: membersPath + "/*"}).DropReply()
+		a := start(t, srv, "a")
+		require.Equal(t, map[string]int{"a": 12}, spread(srv))
+		require.Equal(t, 1, lost.Hits())
+		require.Len(t, srv.Children(membersPath), 1)
+		a.end()
+	})
+}
+
 // The new owner waits for the one before, which takes its time to stop.
 func TestPartitionIsTakenUpWhenItHasBeenPutDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
