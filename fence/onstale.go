@@ -40,9 +40,11 @@ func observed(fn func(context.Context) error) (*error, func(context.Context) err
 	}
 }
 
+// tell passes err on. A guard may call a function again that failed, and refuse
+// then: only the very error that came out of it last is no refusal.
 func (o onStale) tell(ctx context.Context, err error, inner *error) error {
-	var stale *StaleError
-	if *inner == nil && errors.As(err, &stale) {
+	var stale, its *StaleError
+	if errors.As(err, &stale) && !(errors.As(*inner, &its) && its == stale) {
 		o.refused(ctx, stale)
 	}
 	return err

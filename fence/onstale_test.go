@@ -38,3 +38,24 @@ func TestOnStaleTellsOfEachRefusalOfTheGuardAndOfNothingElse(t *testing.T) {
 		require.Equal(t, &fence.StaleError{Resource: "x", Offered: fence.Stamp{Token: 34}, Standing: fence.Stamp{Token: 35}}, e)
 	}
 }
+
+// again is a guard that calls an effect twice, and has been overtaken in between.
+type again struct{ *fence.Memory }
+
+func (a again) Write(ctx context.Context, s fence.Stamp, effect func(context.Context) error) error {
+	if a.Memory.Write(ctx, s, effect) == nil {
+		return nil
+	}
+	if err := a.Install(ctx, s.Token+1); err != nil {
+		return err
+	}
+	return a.Memory.Write(ctx, s, effect)
+}
+
+func TestOnStaleTellsOfARefusalThatFollowsAFailure(t *testing.T) {
+	told := 0
+	g := fence.OnStale(again{fence.NewMemory("x")}, func(context.Context, *fence.StaleError) { told++ })
+	err := g.Write(t.Context(), fence.Stamp{Token: 34}, func(context.Context) error { return errors.New("try again") })
+	require.ErrorIs(t, err, fence.ErrStale)
+	require.Equal(t, 1, told)
+}
