@@ -1,6 +1,9 @@
 package metering
 
-import "sync"
+import (
+	"strings"
+	"sync"
+)
 
 // MaxLocks bounds how many values LabelLock takes. What comes later is Other.
 const MaxLocks = 100
@@ -21,7 +24,7 @@ func (l *locks) label(path string) string {
 	if l.of == nil {
 		return ""
 	}
-	label := l.of(path)
+	label := strings.ToValidUTF8(l.of(path), "\uFFFD") // Prometheus panics on another one
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, ok := l.seen[label]; ok {

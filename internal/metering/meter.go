@@ -25,11 +25,11 @@ type Meter struct {
 	clock recipes.Clock
 
 	mu        sync.Mutex
-	groups    map[group]struct{} // that leases were asked for in
-	calls     map[uint64]call    // for leases, under way
-	sessions  map[int64]session  // that are not over
-	suspended time.Duration      // of sessions that went on since, or ended
-	longest   time.Duration      // pause
+	groups    map[group]struct{}    // that leases were asked for in
+	calls     map[uint64]call       // for leases, under way
+	sessions  map[sessionOf]session // that are not over
+	suspended time.Duration         // of sessions that went on since, or ended
+	longest   time.Duration         // pause
 }
 
 // group is what calls and leases are counted by.
@@ -40,8 +40,13 @@ type call struct {
 	since time.Duration
 }
 
+// sessionOf tells sessions apart: their ids are unique in one ensemble.
+type sessionOf struct {
+	client *recipes.Client
+	id     int64
+}
+
 type session struct {
-	client    *recipes.Client
 	suspended bool
 	since     time.Duration // the state
 }
@@ -55,7 +60,7 @@ func New(sink Sink, lock func(path string) string) *Meter {
 		clock:    recipes.MonotonicClock(),
 		groups:   make(map[group]struct{}),
 		calls:    make(map[uint64]call),
-		sessions: make(map[int64]session),
+		sessions: make(map[sessionOf]session),
 	}
 	// What has not happened yet is told as 0, so that its first time shows as a
 	// growth.

@@ -50,6 +50,11 @@ func (s *sums) Observe(m *metering.Metric, v float64, labels ...string) {
 // now returns the sums together with what the meter tells when it is asked.
 func (s *sums) now(m *metering.Meter) map[string]float64 {
 	synctest.Wait()
+	return s.asked(m)
+}
+
+// asked is now outside of a bubble.
+func (s *sums) asked(m *metering.Meter) map[string]float64 {
 	s.mu.Lock()
 	all := maps.Clone(s.values)
 	s.mu.Unlock()
@@ -192,6 +197,25 @@ func TestRenewalsAndSuspensionsAreMeasuredWhileTheyLast(t *testing.T) {
 	})
 }
 
+// Each ensemble numbers its own sessions.
+func TestSessionsOfTwoEnsemblesMayHaveOneID(t *testing.T) {
+	told := new(sums)
+	m := metering.New(told, nil)
+	a, b := new(recipes.Client), new(recipes.Client)
+	m.Trace().SessionState(recipes.SessionEvent{Client: a, Session: 7, State: recipes.Connected})
+	m.Trace().SessionState(recipes.SessionEvent{Client: b, Session: 7, State: recipes.Suspended})
+	open := func(connected, suspended float64) {
+		t.Helper()
+		requireValues(t, map[string]float64{
+			"zkr_session_open{connected}": connected,
+			"zkr_session_open{suspended}": suspended,
+		}, told.asked(m))
+	}
+	open(1, 1)
+	m.Trace().SessionState(recipes.SessionEvent{Client: b, Session: 7, State: recipes.Lost})
+	open(1, 0)
+}
+
 func TestLongestPauseIsKept(t *testing.T) {
 	told := new(sums)
 	m := metering.New(told, nil)
@@ -223,6 +247,16 @@ func TestPathsAreNoLabelsUnlessAskedForAndThenAFew(t *testing.T) {
 			"zkr_lease_held{mutex,other}":                          2,
 			"zkr_wait_duration_seconds_count{mutex,granted,other}": 2,
 		}, told.now(m))
+	})
+}
+
+// Prometheus panics on a label that is no text, in a call of the lock's then.
+func TestLabelsAreText(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		told, m, c := measured(t, srv, func(path string) string { return path[:2] })
+		_, err := mutex(t, c, "/é").Lock(t.Context())
+		require.NoError(t, err)
+		requireValues(t, map[string]float64{"zkr_lease_held{mutex,/\uFFFD}": 1}, told.now(m))
 	})
 }
 

@@ -13,17 +13,18 @@ func (m *Meter) sessionState(e recipes.SessionEvent) {
 	case recipes.Closed:
 		m.sink.Count(SessionEnded, 1, "closed")
 	}
+	of := sessionOf{e.Client, e.Session}
 	now := m.clock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if s := m.sessions[e.Session]; s.suspended {
+	if s := m.sessions[of]; s.suspended {
 		m.suspended += now - s.since
 	}
 	if e.State == recipes.Lost || e.State == recipes.Closed {
-		delete(m.sessions, e.Session)
+		delete(m.sessions, of)
 		return
 	}
-	m.sessions[e.Session] = session{e.Client, e.State == recipes.Suspended, now}
+	m.sessions[of] = session{e.State == recipes.Suspended, now}
 }
 
 // suspendedFor returns for how long sessions were suspended, until now. m.mu is
@@ -43,7 +44,7 @@ func (m *Meter) clients() map[*recipes.Client]struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	clients := make(map[*recipes.Client]struct{})
-	for _, s := range m.sessions {
+	for s := range m.sessions {
 		clients[s.client] = struct{}{}
 	}
 	return clients
