@@ -76,8 +76,10 @@ func New(opts ...Option) (*Telemetry, error) {
 		meter: metering.New(told, s.lock),
 		spans: newSpans(s.tracers.Tracer(ScopeName)),
 	}
-	t.reading, err = observe(meter, t.meter)
-	return t, err
+	if t.reading, err = observe(meter, t.meter); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 // Trace returns what to give to recipes.WithTrace, for any number of clients. Use
