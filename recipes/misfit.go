@@ -26,7 +26,7 @@ func createOne(z *zk.Conn, req *zk.CreateRequest) (path string, err error) {
 // isOf reports whether a creation can have made the znode.
 func isOf(req *zk.CreateRequest, path string) bool {
 	number, ok := strings.CutPrefix(path, req.Path)
-	if req.Flags&zk.FlagSequence == 0 || req.Flags == zk.FlagContainer {
+	if req.Flags&zk.FlagSequence == 0 {
 		return ok && number == ""
 	}
 	return ok && number != "" && strings.Trim(number, "-0123456789") == ""
