@@ -29,7 +29,10 @@ func printQueue(w io.Writer, s *site, now time.Time, columns int, names bool) er
 		under = names
 	}
 	for i, line := range lines {
-		if under && i > 0 {
+		switch {
+		case under && i == 0:
+			line += "\n   CONTENDER"
+		case under:
 			line += "\n   " + table.names[i-1]
 		}
 		if _, err := fmt.Fprintln(w, line); err != nil {
