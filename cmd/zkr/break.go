@@ -22,7 +22,7 @@ func breakCommand() command {
 		setup: func(fs *flags) runner {
 			b := &breaker{env: fs.env}
 			b.conn.register(fs)
-			fs.StringVar(&b.name, "contender", "", "the `NAME` of the contender, as zkr queue shows it")
+			fs.StringVar(&b.name, "contender", "", "the `NAME` of the contender, not its identity, as zkr queue shows it")
 			fs.BoolVar(&b.yes, "yes", false, "do not ask")
 			registerJSON(fs, &b.json)
 			return func(ctx context.Context, args []string) (err error) {
@@ -30,7 +30,7 @@ func breakCommand() command {
 					return err
 				}
 				if b.name == "" || strings.Contains(b.name, "/") {
-					return usagef("--contender %q: want a NAME as zkr queue shows it", b.name)
+					return usagef("--contender %q: want the NAME of a contender, not an identity, as zkr queue shows it", b.name)
 				}
 				if !b.yes && !isTerminal(b.env.stdin) {
 					return usagef("there is no terminal to ask on: want --yes")
@@ -139,7 +139,7 @@ func (b *breaker) show(p queue.Place) error {
 	if p.Session == 0 {
 		owner = "no session, so that nobody but you will ever delete it"
 	}
-	_, err := fmt.Fprintf(b.env.stdout, "%s\n%s %s %s, token %v, for %s; %s\n",
+	_, err := fmt.Fprintf(b.env.stdout, "%s\n%s %s %s, token %v, in the queue for %s; %s\n",
 		plain(nameOf(p.Path)), who(p.Contender), does, plain(b.path), p.Token, ageText(age(now, p.Created)), owner)
 	return err
 }

@@ -35,10 +35,11 @@ func queueCommand() command {
 const queueManual = `
 Shows the contenders of the lock, reader/writer lock, semaphore, election or double
 barrier at PATH in their order: who holds, who waits and behind which number, what
-each shows of itself, its token, its session and for how long it has been there.
-Which of these it is is told by the names of the contenders, those of Curator, kazoo
-and go-zookeeper included. Candidates of Curator's LeaderSelector, and of kazoo's
-Election, are named as those of a mutex and shown as such.
+each shows of itself, its token, its session and for how long it has been there,
+a holder's wait included. Which of these it is is told by the names of the
+contenders, those of Curator, kazoo and go-zookeeper included. Candidates of
+Curator's LeaderSelector, and of kazoo's Election, are named as those of a mutex and
+shown as such.
 
 Somebody who waits has the token that it would be granted now. A "room" that the
 first of a semaphore waits for is that of permits. Ages are by this machine's clock;
