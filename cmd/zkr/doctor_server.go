@@ -208,7 +208,7 @@ func (d *doctor) settings(ctx context.Context, addr string, denied bool) {
 		silent = append(silent, "dump")
 	}
 	if len(silent) > 0 {
-		d.note(addr, "4lw", "it does not answer %s: 4lw.commands.whitelist allows them, and more can be told here then", strings.Join(silent, ", "))
+		d.note(addr, "4lw", "it does not answer %s; with these in its 4lw.commands.whitelist more can be told here", strings.Join(silent, ", "))
 	}
 }
 

@@ -104,7 +104,7 @@ func TestDoctorSaysWhatItCannotTellWithoutFourLetterWords(t *testing.T) {
 	dial(t, s.DirectAddr()) // when it serves
 	r := doctor(t, s.DirectAddr())
 	r.names(t)
-	require.Contains(t, r.String(), "4lw: it does not answer conf, dump: 4lw.commands.whitelist allows them")
+	require.Contains(t, r.String(), "4lw: it does not answer conf, dump; with these in its 4lw.commands.whitelist")
 }
 
 func TestDoctorNamesASessionTimeoutThatIsNotGranted(t *testing.T) {
