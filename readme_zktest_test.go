@@ -13,10 +13,10 @@ import (
 func TestLostSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // on virtual time, a minute takes a millisecond
 		srv := zktest.Start(t, zktest.WithInMemory())
-		c, err := recipes.Dial(t.Context(), srv.ConnectString(),
+		c, err := recipes.Dial(t.Context(), srv.ConnectString(), // where nothing listens: it is in memory
 			recipes.WithDialer(srv.DialContext), recipes.WithClock(recipes.MonotonicClock()))
 		require.NoError(t, err)
-		defer c.Close()
+		defer c.Close() // what is left running is a "deadlock" to synctest
 
 		mu, err := lock.NewMutex(c, "/locks/report") // or your service, made with c
 		require.NoError(t, err)

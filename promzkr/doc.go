@@ -6,7 +6,8 @@
 //	prometheus.MustRegister(metrics)
 //	c, err := recipes.Dial(ctx, servers, recipes.WithTrace(metrics.Trace()))
 //
-// One Metrics serves all clients of a process. It is a module of its own, so that
+// One Metrics serves all clients of a process, beside another Trace, such as that
+// of the page of recipes/recipeshttp, joined to it by recipes.JoinTraces. It is a module of its own, so that
 // zkrecipes itself does not depend on Prometheus. Its name is made like those of
 // Prometheus's own packages, such as promhttp: the system of metrics first, then
 // what it is about, under the prefix that the metrics have.

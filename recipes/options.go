@@ -237,7 +237,8 @@ func WithLogger(l *slog.Logger) Option {
 	})
 }
 
-// WithTrace sets functions to call as things happen.
+// WithTrace sets functions to call as things happen. The last one counts: for
+// several see [JoinTraces].
 func WithTrace(t Trace) Option {
 	return option(func(c *config) error { c.trace = t; return nil })
 }

@@ -6,6 +6,9 @@
 //	...
 //	http.Handle("/debug/zookeeper", page)
 //
+// Where there is another Trace, such as that of promzkr, join them:
+// recipes.WithTrace(recipes.JoinTraces(page.Trace(), metrics.Trace())).
+//
 // A browser gets a page that needs neither scripts nor anything from elsewhere;
 // ?refresh=5 has it load itself again every five seconds. With ?format=json, or
 // where the request accepts JSON and no HTML, it is JSON.
@@ -31,8 +34,7 @@
 // that is granted meanwhile may be in two of its lists, or in none. A lease that
 // was lost is not listed any more, though a function that does not look at its
 // context may still run under it; that it was lost stands among the events.
-// Barriers are not listed. Nor is a call that asks for a permit of a semaphore
-// until that has read the limit.
+// Barriers are not listed.
 //
 // # Who may see it
 //
