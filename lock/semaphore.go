@@ -79,12 +79,15 @@ func (sem *Semaphore) Acquire(ctx context.Context) (*recipes.Lease, error) {
 // AcquireN waits for n permits and returns them as one lease, which is over for
 // all of them when one is lost. Until then it stands in the way of those who
 // came later, also of those who want fewer.
-func (sem *Semaphore) AcquireN(ctx context.Context, n int) (*recipes.Lease, error) {
+func (sem *Semaphore) AcquireN(ctx context.Context, n int) (lease *recipes.Lease, err error) {
+	call, done := sem.c.Acquiring(ctx, sem.path, recipes.KindPermit)
+	defer func() { done(lease, err) }()
 	req, err := sem.request(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	return sem.q.Acquire(ctx, req)
+	req.Call = call
+	return sem.q.Contend(ctx, req)
 }
 
 // TryAcquire takes a permit if there is one and nobody waits. It fails with a

@@ -150,6 +150,7 @@ func TestEachCallForALeaseIsToldAtItsStartAndAtItsEnd(t *testing.T) {
 				c := zkrtest.Dial(t, srv, recipes.WithTrace(recipes.Trace{
 					AcquireStart: func(ctx context.Context, e recipes.AcquireEvent) {
 						require.Equal(t, "the caller's", ctx.Value(key{}))
+						require.Zero(t, srv.Requests(0, 0), "before anything is sent")
 						starts.note(e)
 					},
 					AcquireDone: func(ctx context.Context, e recipes.AcquireEvent) {
@@ -158,10 +159,13 @@ func TestEachCallForALeaseIsToldAtItsStartAndAtItsEnd(t *testing.T) {
 					},
 				}))
 				ctx := context.WithValue(t.Context(), key{}, "the caller's")
+				srv.ResetRequests()
 				l, err := call.get(ctx, c)
 				require.NoError(t, err)
 				soon, cancel := context.WithTimeout(ctx, time.Second)
 				defer cancel()
+				synctest.Wait()
+				srv.ResetRequests()
 				_, err = call.get(soon, c)
 				require.Error(t, err)
 

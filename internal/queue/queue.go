@@ -96,14 +96,19 @@ var ErrPlaceLost = errors.New("lock: place in the queue lost")
 
 func (req *Request) path(q *Queue) string { return cmp.Or(req.Path, q.dir) }
 
-// Acquire queues up and waits for the turn. It returns a lease that is held, or
-// an error and no znode, or one that is being deleted in the background.
+// Acquire is Contend, and tells the client's Trace of the call.
 func (q *Queue) Acquire(ctx context.Context, req Request) (lease *recipes.Lease, err error) {
 	call, done := q.c.Acquiring(ctx, req.path(q), req.Tag.Kind)
 	req.Call = call
 	defer func() { done(lease, err) }()
+	return q.Contend(ctx, req)
+}
+
+// Contend queues up and waits for the turn. It returns a lease that is held, or
+// an error and no znode, or one that is being deleted in the background.
+func (q *Queue) Contend(ctx context.Context, req Request) (*recipes.Lease, error) {
 	for {
-		lease, err = q.attempt(ctx, req)
+		lease, err := q.attempt(ctx, req)
 		switch {
 		case !errors.Is(err, ErrPlaceLost):
 			return lease, err
