@@ -134,9 +134,12 @@ type blockers struct {
 // tag that it has to wait for: all of them, or if it is shared the exclusive
 // ones.
 func blocking(before []entry, tag Tag) blockers {
+	if !tag.Shared { // without counting: who lists a queue asks this of each in it
+		return blockers{n: len(before), last: len(before) - 1}
+	}
 	b := blockers{last: -1}
 	for i, e := range before {
-		if !tag.Shared || !e.tag.Shared {
+		if !e.tag.Shared {
 			b.n++
 			b.last = i
 		}
