@@ -143,7 +143,7 @@ func (s *Session) newLease(c Claim, g leaseclock.Grant, now time.Duration) (*Lea
 	if fn := s.cfg.trace.Granted; fn != nil {
 		fn(l.event(nil))
 	}
-	l.log(slog.LevelDebug, "lease granted", "", nil)
+	l.log(slog.LevelDebug, "lease granted")
 	return l, nil
 }
 

@@ -360,7 +360,7 @@ func (l *Lease) lose(cause error) {
 	if !l.finish(err) {
 		return
 	}
-	l.log(slog.LevelWarn, "lease lost", "cause", cause)
+	l.log(slog.LevelWarn, "lease lost", "loss", err.Loss(), "cause", cause)
 	if fn := l.s.cfg.trace.Lost; fn != nil {
 		fn(l.event(err))
 	}
@@ -414,7 +414,7 @@ func (l *Lease) traceReleased(err error) {
 	if err != nil {
 		l.log(slog.LevelWarn, "lease released, and its znodes are not known to be gone", "error", err)
 	} else {
-		l.log(slog.LevelDebug, "lease released", "", nil)
+		l.log(slog.LevelDebug, "lease released")
 	}
 	if fn := l.s.cfg.trace.Released; fn != nil {
 		fn(l.event(err))

@@ -28,16 +28,13 @@ func (s *Session) logState(state State, cause error) {
 	s.cfg.logger.Log(context.Background(), level, "zookeeper session", args...)
 }
 
-// log says something of a lease; key names err, where there is one. Nothing is made
-// ready for a log that nobody keeps.
-func (l *Lease) log(level slog.Level, msg, key string, err error) {
+// log says something of a lease, and further attributes. Nothing is made ready for a
+// log that nobody keeps.
+func (l *Lease) log(level slog.Level, msg string, further ...any) {
 	logger, ctx := l.s.cfg.logger, context.Background()
 	if !logger.Enabled(ctx, level) {
 		return
 	}
-	args := []any{"path", l.path, "token", l.Token(), "session", shownID(l.s.ID())}
-	if err != nil {
-		args = append(args, key, err)
-	}
+	args := append([]any{"path", l.path, "token", l.Token(), "session", shownID(l.s.ID())}, further...)
 	logger.Log(ctx, level, msg, args...)
 }

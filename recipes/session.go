@@ -173,6 +173,8 @@ func (s *Session) endErr() error {
 // another.
 func (s *Session) State() (State, <-chan struct{}) { return s.state.get() }
 
+var errSpare = errors.New("no longer needed")
+
 // updateState follows the connection. The keeper alone calls it.
 func (s *Session) updateState() {
 	state, cause := Connected, error(nil)
@@ -180,7 +182,9 @@ func (s *Session) updateState() {
 	case errors.Is(reason, zkconn.ErrClosed):
 		state, cause = Closed, ErrClosed
 	case errors.Is(reason, zkconn.ErrSpare):
-		state, cause = Closed, reason
+		state, cause = Closed, errSpare
+	case errors.Is(reason, zkconn.ErrExpired):
+		state, cause = Lost, ErrSessionExpired
 	case reason != nil:
 		state, cause = Lost, reason
 	case !s.conn.Connected():

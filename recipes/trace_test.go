@@ -381,8 +381,8 @@ func TestLogsSayOfWhichLeaseAndSessionAtTheirLevel(t *testing.T) {
 			lease("WARN", unknown, denied, "error", deniedErr.Error()),
 			state("INFO", "connected"),
 			lease("DEBUG", "lease granted", lost),
-			state("WARN", "lost", "cause", "zkconn: session expired"),
-			lease("WARN", "lease lost", lost, "cause", lostErr.Cause.Error()),
+			state("WARN", "lost", "cause", recipes.ErrSessionExpired.Error()),
+			lease("WARN", "lease lost", lost, "loss", string(recipes.LossExpired), "cause", lostErr.Cause.Error()),
 		}, said)
 	})
 }
