@@ -116,19 +116,25 @@ func (p *Page) view(now time.Time) *view {
 	v.Held = newList(leases, func(a, b held) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.token, b.token))
 	})
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var calls []waits
-	for _, c := range p.calls {
-		calls = append(calls, newWaits(c, now))
-	}
-	v.Waiting = newList(calls, func(a, b waits) int {
+	v.Waiting = newList(p.noted(v, now), func(a, b waits) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Position, b.Position), cmp.Compare(b.WaitsFor, a.WaitsFor))
 	})
+	return v
+}
+
+// noted adds what was noted, and returns the calls. They are put in order without
+// p.mu, for which locks wait.
+func (p *Page) noted(v *view, now time.Time) []waits {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	v.Events = newestFirst(&p.routine, &p.troubles)
 	v.Counts = p.counts
 	v.Counts.Lost = maps.Clone(p.counts.Lost)
-	return v
+	calls := make([]waits, 0, len(p.calls))
+	for _, c := range p.calls {
+		calls = append(calls, newWaits(c, now))
+	}
+	return calls
 }
 
 // ofClient asks a client what it has.
