@@ -47,8 +47,9 @@
 //	zkr.overruns                              leaders' functions that ignored the end of their context
 //	zkr.strangers                             znodes that make Curator peers wait for ever
 //
-// zkr.kind is mutex, writer, reader, permit or candidate. No attribute of a metric
-// holds a path unless WithLockAttribute says which.
+// zkr.kind is mutex, writer, reader, permit or candidate, or other for a lease of a
+// recipe of one's own that does not say. No attribute of a metric holds a path unless
+// WithLockAttribute says which.
 //
 // # Spans
 //

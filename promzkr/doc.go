@@ -14,7 +14,8 @@
 //
 // # Metrics
 //
-// All times are in seconds. kind is mutex, writer, reader, permit or candidate.
+// All times are in seconds. kind is mutex, writer, reader, permit or candidate, or
+// other for a lease of a recipe of one's own that does not say.
 //
 //	zkr_wait_duration_seconds{kind,outcome}   histogram: calls for a lease, by what came of them:
 //	                                          granted, locked (of a Try), timeout, canceled,
