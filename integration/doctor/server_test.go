@@ -44,7 +44,7 @@ func TestDoctorNamesAPortThatIsNotZooKeepers(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(web.Close)
-	doctor(t, strings.TrimPrefix(web.URL, "http://")).
+	doctor(t, strings.TrimPrefix(web.URL, "http://"), hurried...).
 		names(t, "session: what listens there does not speak ZooKeeper: is the port another one?")
 }
 
@@ -66,10 +66,10 @@ func TestDoctorNamesWhatKeepsTLSFromComingAbout(t *testing.T) {
 		want  []string
 	}{
 		"nothing":                    {secure, good, nil},
-		"plain client":               {secure, nil, []string{"session: it speaks TLS, and was spoken to without: use --tls"}},
-		"plain port":                 {s.DirectAddr(), good, []string{"session: it speaks no TLS there: leave --tls away, or take its secure port"}},
+		"plain client":               {secure, hurried, []string{"session: it speaks TLS, and was spoken to without: use --tls"}},
+		"plain port":                 {s.DirectAddr(), append(good[:len(good):len(good)], hurried...), []string{"session: it speaks no TLS there: leave --tls away, or take its secure port"}},
 		"unknown authority":          {secure, []string{"--tls-ca", papers.File(t, foreign.PEM)}, []string{"session: its certificate is signed by none that is trusted here: see --tls-ca"}},
-		"another name":               {secure, append(good, "--tls-server-name", "other.example"), []string{"see --tls-server-name"}},
+		"another name":               {secure, append(good[:len(good):len(good)], "--tls-server-name", "other.example"), []string{"see --tls-server-name"}},
 		"no client certificate":      {secure, ca, []string{"session: it wants a client's certificate: see --tls-cert and --tls-key"}},
 		"client's of another signer": {secure, with(foreign.Issue(t, "client", later)), []string{"session: it does not accept the certificate of --tls-cert: is its signer"}},
 		"client's has expired":       {secure, with(own.Issue(t, "client", ago)), []string{"session: the certificate of --tls-cert expired at "}},
