@@ -128,13 +128,13 @@ func TestBreakAsksNobodyWhereThereIsNoTerminal(t *testing.T) {
 
 func TestInspectionSettings(t *testing.T) {
 	for want, args := range map[string][]string{
-		"want zkr queue [flags] PATH":             {"queue"},
-		"want a number of at least 1":             {"queue", "--limit", "0", path},
-		"want zkr ls [flags] [PATH]":              {"ls", path, path},
-		"does not start with a slash":             {"ls", "x"},
-		"want zkr revoke [flags] PATH":            {"revoke"},
-		`--contender "": want a NAME`:             {"break", path, "--yes"},
-		`--contender "a/b": want a NAME as zkr q`: {"break", path, "--yes", "--contender", "a/b"},
+		"want zkr queue [flags] PATH":           {"queue"},
+		"want a number of at least 1":           {"queue", "--limit", "0", path},
+		"want zkr ls [flags] [PATH]":            {"ls", path, path},
+		"does not start with a slash":           {"ls", "x"},
+		"want zkr revoke [flags] PATH":          {"revoke"},
+		`--contender "": want the NAME of a`:    {"break", path, "--yes"},
+		`--contender "a/b": want the NAME of a`: {"break", path, "--yes", "--contender", "a/b"},
 	} {
 		code, out, errs := runHere(t, args...)
 		require.Equal(t, exitUsage, code)
