@@ -18,6 +18,7 @@ import (
 	"os/signal"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -110,7 +111,7 @@ func (p *process) follow(ctx context.Context) error {
 // moves fewer partitions when a process comes or goes would do as well: that none
 // has two owners is not the plan's business.
 func share(self string, members []string, count int) map[int]bool {
-	slices.Sort(members)
+	slices.SortFunc(members, func(a, b string) int { return strings.Compare(number(a), number(b)) })
 	mine := make(map[int]bool)
 	for i := range count {
 		if len(members) > 0 && members[i%len(members)] == self {
@@ -119,6 +120,9 @@ func share(self string, members []string, count int) map[int]bool {
 	}
 	return mine
 }
+
+// number is the end of a member's name, which tells in which order they came.
+func number(member string) string { return member[strings.LastIndexByte(member, '-')+1:] }
 
 // take begins to own, or to wait for, the partitions that became ours, and puts
 // down the others.
