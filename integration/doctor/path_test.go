@@ -14,7 +14,7 @@ import (
 	"github.com/zkrecipes/zkrecipes/recipes"
 )
 
-// znode makes one that the test deletes again.
+// znode makes one that stays: each test has a path of its own.
 func znode(t *testing.T, s *recipes.Session, path string, acl ...recipes.ACL) {
 	t.Helper()
 	_, err := s.Create(t.Context(), path, nil, recipes.Persistent, acl)
