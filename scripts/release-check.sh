@@ -22,7 +22,8 @@ diff "$work/one/dist/SHA256SUMS" "$work/another/place/dist/SHA256SUMS"
 cat "$work/one/dist/SHA256SUMS"
 
 echo "== the API"
-if tag=$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null); then
+# The tag before this commit, which may have one of its own by now.
+if tag=$(git describe --tags --abbrev=0 --match 'v[0-9]*' HEAD^ 2>/dev/null); then
   git clone -q --branch "$tag" . "$work/tag" 2>/dev/null
   (cd "$work/tag" && go run "$APIDIFF" -m -w "$work/api" $module)
   go run "$APIDIFF" -m "$work/api" $module | tee "$work/changes"
@@ -38,4 +39,15 @@ else
 fi
 
 echo "== the changelog"
-grep -q '^## Unreleased' CHANGELOG.md || [[ -n $(git tag --points-at HEAD) ]]
+# It begins with what this commit is released as, or is going to be.
+newest=$(sed -En '/^## /{s/^## \[?([^] ]+).*/\1/p;q}' CHANGELOG.md)
+here=$(git tag --points-at HEAD --list 'v[0-9]*')
+if [[ -n $here ]]; then
+  told=$([[ v$newest == "$here" ]] && echo yes || true)
+else # what has a tag already is another commit's
+  told=$(git rev-parse -q --verify "refs/tags/v$newest" >/dev/null || echo yes)
+fi
+if [[ -z $told ]]; then
+  echo "release-check: CHANGELOG.md begins with $newest, and says nothing of ${here:-what has come since}" >&2
+  exit 1
+fi
