@@ -65,7 +65,7 @@ func (m *Multi) Path() string { return m.path }
 // While it waits for one member it holds those before it in the order of paths,
 // and does not stand in the queues of those behind.
 func (m *Multi) Lock(ctx context.Context) (lease *recipes.Lease, err error) {
-	call, done := m.c.Acquiring(ctx, m.path, recipes.KindMutex)
+	call, done := m.c.TraceAcquire(ctx, m.path, recipes.KindMutex)
 	defer func() { done(lease, err) }()
 	for {
 		lease, err = m.attempt(ctx, call)
@@ -84,7 +84,7 @@ func (m *Multi) Lock(ctx context.Context) (lease *recipes.Lease, err error) {
 // *LockedError otherwise. Where its first look finds one taken it writes
 // nothing.
 func (m *Multi) TryLock(ctx context.Context) (lease *recipes.Lease, err error) {
-	call, done := m.c.Acquiring(ctx, m.path, recipes.KindMutex)
+	call, done := m.c.TraceAcquire(ctx, m.path, recipes.KindMutex)
 	defer func() { done(lease, err) }()
 	for {
 		lease, err = m.try(ctx, call)

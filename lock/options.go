@@ -152,7 +152,7 @@ func (s *settings) request(q *queue.Queue, tag queue.Tag) queue.Request {
 // try takes a lock if nobody is in the way.
 func (s *settings) try(ctx context.Context, q *queue.Queue, tag queue.Tag) (lease *recipes.Lease, err error) {
 	req := s.request(q, tag)
-	call, done := q.Client().Acquiring(ctx, q.Dir(), tag.Kind)
+	call, done := q.Client().TraceAcquire(ctx, q.Dir(), tag.Kind)
 	defer func() { done(lease, err) }()
 	req.Call = call
 	lease, holder, err := q.Try(ctx, req, s.sync)

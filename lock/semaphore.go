@@ -80,7 +80,7 @@ func (sem *Semaphore) Acquire(ctx context.Context) (*recipes.Lease, error) {
 // all of them when one is lost. Until then it stands in the way of those who
 // came later, also of those who want fewer.
 func (sem *Semaphore) AcquireN(ctx context.Context, n int) (lease *recipes.Lease, err error) {
-	call, done := sem.c.Acquiring(ctx, sem.path, recipes.KindPermit)
+	call, done := sem.c.TraceAcquire(ctx, sem.path, recipes.KindPermit)
 	defer func() { done(lease, err) }()
 	req, err := sem.request(ctx, n)
 	if err != nil {
@@ -98,7 +98,7 @@ func (sem *Semaphore) TryAcquire(ctx context.Context) (*recipes.Lease, error) {
 
 // TryAcquireN is TryAcquire for n permits at once.
 func (sem *Semaphore) TryAcquireN(ctx context.Context, n int) (lease *recipes.Lease, err error) {
-	call, done := sem.c.Acquiring(ctx, sem.path, recipes.KindPermit)
+	call, done := sem.c.TraceAcquire(ctx, sem.path, recipes.KindPermit)
 	defer func() { done(lease, err) }()
 	req, err := sem.request(ctx, n)
 	if err != nil {

@@ -63,7 +63,7 @@ type AcquireEvent struct {
 	Kind  Kind
 	Took  time.Duration // since the start; 0 there
 	Lease *Lease        // what it returns; nil at the start
-	Err   error         // what it returns, a Try that finds somebody in its way included
+	Err   error         // what it returns, a Try that finds somebody in its way included; also set where a panic ends it
 }
 
 // SessionEvent is a change of a session's state.

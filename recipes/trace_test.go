@@ -291,7 +291,7 @@ func TestTraceThatIsOffAllocatesNothing(t *testing.T) {
 	defer c.Close()
 	ctx := t.Context()
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		_, done := c.Acquiring(ctx, "/x", recipes.KindMutex)
+		_, done := c.TraceAcquire(ctx, "/x", recipes.KindMutex)
 		done(nil, nil)
 	}))
 }
@@ -384,5 +384,24 @@ func TestLogsSayOfWhichLeaseAndSessionAtTheirLevel(t *testing.T) {
 			state("WARN", "lost", "cause", recipes.ErrSessionExpired.Error()),
 			lease("WARN", "lease lost", lost, "loss", string(recipes.LossExpired), "cause", lostErr.Cause.Error()),
 		}, said)
+	})
+}
+
+// A call that a function of its user ends by a panic is told as one that failed, and
+// leaves no contender.
+func TestCallThatPanicsIsToldAsFailed(t *testing.T) {
+	zkrtest.Bubble(t, func(t *testing.T, srv *zktest.Server) {
+		var done noted[recipes.AcquireEvent]
+		c := zkrtest.Dial(t, srv, recipes.WithTrace(recipes.Trace{
+			AcquireDone: func(_ context.Context, ev recipes.AcquireEvent) { done.note(ev) },
+		}))
+		l := held(t, zkrtest.Dial(t, srv))
+		mu, err := lock.NewMutex(c, l.Path(), lock.WithOnWait(func(lock.Wait) { panic("of the user") }))
+		require.NoError(t, err)
+		require.PanicsWithValue(t, "of the user", func() { _, _ = mu.Lock(t.Context()) })
+		require.Len(t, done.all(), 1)
+		require.Error(t, done.all()[0].Err)
+		time.Sleep(T / 8)
+		require.Len(t, srv.Children(l.Path()), 1)
 	})
 }

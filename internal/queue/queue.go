@@ -98,7 +98,7 @@ func (req *Request) path(q *Queue) string { return cmp.Or(req.Path, q.dir) }
 
 // Acquire is Contend, and tells the client's Trace of the call.
 func (q *Queue) Acquire(ctx context.Context, req Request) (lease *recipes.Lease, err error) {
-	call, done := q.c.Acquiring(ctx, req.path(q), req.Tag.Kind)
+	call, done := q.c.TraceAcquire(ctx, req.path(q), req.Tag.Kind)
 	req.Call = call
 	defer func() { done(lease, err) }()
 	return q.Contend(ctx, req)
