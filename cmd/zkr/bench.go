@@ -96,10 +96,11 @@ func (b *bencher) run(ctx context.Context, c *recipes.Client) (err error) {
 	root := below(b.under, "zkr-bench-"+strings.ToLower(rand.Text()[:8]))
 	fmt.Fprintf(b.env.stderr, "zkr: bench: about %d small writes, one at a time, in %s, which is deleted at the end; %v at most\n",
 		writesOfARound*int(b.rounds), plain(root), b.most)
-	if err := makeRoot(ctx, s, root); err != nil {
+	// First, since a creation that was not answered may have happened all the same.
+	defer func() { err = errors.Join(err, b.cleanUp(ctx, c, root)) }()
+	if err := b.makeRoot(ctx, s, root); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.cleanUp(ctx, c, root)) }()
 	bounded, cancel := context.WithTimeout(ctx, b.most)
 	defer cancel()
 	cases, err := b.measure(bounded, c, root)
@@ -109,8 +110,11 @@ func (b *bencher) run(ctx context.Context, c *recipes.Client) (err error) {
 	return b.report(cases)
 }
 
-// makeRoot makes a directory that goes by itself where zkr cannot delete it.
-func makeRoot(ctx context.Context, s *recipes.Session, root string) error {
+// makeRoot makes a directory that goes by itself where zkr cannot delete it. An
+// interrupt waits for the answer, so that what is deleted then is not made after.
+func (b *bencher) makeRoot(ctx context.Context, s *recipes.Session, root string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.conn.within)
+	defer cancel()
 	_, err := s.Create(ctx, root, nil, recipes.Container, nil)
 	if err == nil || errors.Is(err, recipes.ErrNoAuth) || errors.Is(err, recipes.ErrNoNode) || ctx.Err() != nil {
 		return err
@@ -131,7 +135,7 @@ func (b *bencher) cleanUp(ctx context.Context, c *recipes.Client, root string) e
 	if err == nil {
 		return nil
 	}
-	err = fmt.Errorf("%s could not be deleted, it goes by itself once it is empty: %w", root, err)
+	err = fmt.Errorf("%s could not be deleted; servers that know containers (3.5.3 and later) delete it once it is empty: %w", root, err)
 	if interrupted { // of which nothing else is said
 		fmt.Fprintf(b.env.stderr, "zkr: bench: %s\n", explain(err))
 	}

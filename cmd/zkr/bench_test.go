@@ -89,6 +89,18 @@ func TestBenchThatIsInterruptedLeavesNothing(t *testing.T) {
 	requireClean(t, srv)
 }
 
+// The directory may be there before its maker has been told so.
+func TestBenchThatIsInterruptedWhileItsDirectoryIsMadeLeavesNothing(t *testing.T) {
+	t.Parallel()
+	srv := serve(t)
+	srv.On(zktest.Match{Op: zktest.OpCreateContainer}).DelayReply(session / 5)
+	p := zkr(t, "bench", "--connect", srv.ConnectString())
+	require.Eventually(t, func() bool { return len(srv.Children("/")) > 1 }, patience, time.Millisecond)
+	p.signal(syscall.SIGINT)
+	require.Equal(t, 128+int(syscall.SIGINT), p.exit())
+	requireClean(t, srv)
+}
+
 func TestBenchThatIsKilledLeavesAContainerThatGoesByItself(t *testing.T) {
 	t.Parallel()
 	srv := serve(t)
