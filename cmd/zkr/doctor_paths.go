@@ -101,22 +101,24 @@ func (d *doctor) cannot(check string, err error) error {
 	return err
 }
 
-// containers makes one and deletes it; where that is cut short the server does,
-// as it is one.
+// containers makes one and deletes it, also where zkr is interrupted in between:
+// servers delete containers that have had children, and no others by default.
 func (d *doctor) containers(ctx context.Context, s *recipes.Session, probe string) error {
-	_, err := s.Create(ctx, probe, nil, recipes.Container, nil)
+	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(d.conn.within, perServer))
+	defer cancel()
+	_, err := s.Create(whole, probe, nil, recipes.Container, nil)
 	switch {
 	case err == nil:
 		d.ok("ensemble", "containers", "can be made: directories of locks go by themselves")
-		if err := s.Delete(ctx, probe, -1); err != nil && !errors.Is(err, recipes.ErrNoNode) {
+		if err := s.Delete(whole, probe, -1); err != nil && !errors.Is(err, recipes.ErrNoNode) {
 			return err
 		}
-		return nil
-	case errors.Is(err, recipes.ErrNoAuth), errors.Is(err, recipes.ErrNoNode), ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, recipes.ErrNoAuth), errors.Is(err, recipes.ErrNoNode), whole.Err() != nil:
 		return d.cannot("containers", err)
 	}
 	d.note("ensemble", "containers", "cannot be made (%s): directories of locks stay for ever", explain(err))
-	return nil
+	return ctx.Err()
 }
 
 // path examines a lock, an election or a semaphore.

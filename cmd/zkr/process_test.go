@@ -248,3 +248,17 @@ func release(t *testing.T, lease *recipes.Lease) {
 	defer cancel()
 	require.NoError(t, lease.Release(ctx))
 }
+
+// Doctor tries whether containers can be made; the server keeps one without
+// children for ever.
+func TestDoctorThatIsInterruptedLeavesNothing(t *testing.T) {
+	t.Parallel()
+	srv := serve(t)
+	before := len(srv.Tree())
+	srv.On(zktest.Match{Op: zktest.OpCreateContainer}).DelayReply(session / 5)
+	p := zkr(t, "doctor", "--connect", srv.ConnectString())
+	require.Eventually(t, func() bool { return len(srv.Tree()) > before }, patience, time.Millisecond)
+	p.signal(syscall.SIGINT)
+	require.Equal(t, 128+int(syscall.SIGINT), p.exit())
+	require.Len(t, srv.Tree(), before)
+}
