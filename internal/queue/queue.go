@@ -34,7 +34,7 @@ type Queue struct {
 	mu       sync.Mutex
 	touch    touch
 	nearEnd  bool                // sequence numbers are about to run out
-	reported map[string]struct{} // strangers that were reported
+	reported map[string]struct{} // strangers that were reported, nil before the first
 }
 
 // touch says whether a contender may be made in one transaction with a set of
@@ -55,7 +55,7 @@ func New(c *recipes.Client, dir string, layout Layout) (*Queue, error) {
 	if err := recipes.CheckDir(dir); err != nil {
 		return nil, err
 	}
-	return &Queue{c: c, dir: dir, layout: layout, reported: make(map[string]struct{})}, nil
+	return &Queue{c: c, dir: dir, layout: layout}, nil
 }
 
 // Dir returns the queue's directory.
@@ -305,6 +305,9 @@ func (q *Queue) report(strangers []string, seq int64) {
 		_, known := q.reported[name]
 		tell := !known && len(q.reported) < maxReported
 		if tell {
+			if q.reported == nil {
+				q.reported = make(map[string]struct{})
+			}
 			q.reported[name] = struct{}{}
 		}
 		q.mu.Unlock()
