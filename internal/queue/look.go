@@ -68,5 +68,8 @@ func (ls *looks) end(s *recipes.Session, l *look) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	delete(ls.flying, s)
+	if len(ls.flying) == 0 {
+		ls.flying = nil // of a hundred thousand locks few are looked at at once
+	}
 	close(l.done)
 }
